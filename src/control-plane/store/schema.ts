@@ -1,0 +1,227 @@
+import type { Generated } from 'kysely';
+
+/**
+ * The database, one interface a table. Portable between SQLite and PostgreSQL: times are RFC 3339 UTC with milliseconds
+ * (they sort as text), structured values are JSON text, booleans are 0 and 1.
+ */
+export interface Database {
+  organizations: OrganizationRow;
+  admin_tokens: AdminTokenRow;
+  clusters: ClusterRow;
+  registration_tokens: RegistrationTokenRow;
+  agent_credentials: AgentCredentialRow;
+  signing_keys: SigningKeyRow;
+  catalog_entries: CatalogEntryRow;
+  repositories: RepositoryRow;
+  git_credentials: GitCredentialRow;
+  intents: IntentRow;
+  receipts: ReceiptRow;
+  events: EventRow;
+  resource_conditions: ResourceConditionRow;
+  audit: AuditRow;
+}
+
+export interface OrganizationRow {
+  id: string;
+  name: string;
+  created_at: string;
+}
+
+export interface AdminTokenRow {
+  token_hash: string;
+  organization_id: string;
+  name: string;
+  created_at: string;
+  expires_at: string | null;
+}
+
+export interface ClusterRow {
+  id: string;
+  organization_id: string;
+  slug: string;
+  display_name: string;
+  status: 'Pending' | 'Active';
+  disabled_at: string | null;
+  connectivity_mode: 'pull' | 'push' | 'gitops';
+  delivery_epoch: number;
+  /** Raised whenever the projection that `/config` answers changes. */
+  config_revision: number;
+  /** UID of the cluster's kube-system namespace, bound at first registration. */
+  cluster_uid: string | null;
+  /** JWK JSON. */
+  public_key: string | null;
+  allowed_namespaces: string;
+  allowed_catalog_entries: string;
+  allowed_operation_templates: string;
+  /** JSON `{requireSignedPayloads, requireEncryptedSecretPayloads}`. */
+  security: string;
+  /** JSON `Intervals`. */
+  intervals: string;
+  repository_id: string | null;
+  git_directory: string | null;
+  /** Tree id of `git_directory` at the remote's tip. */
+  desired_revision: string | null;
+  applied_revision: string | null;
+  operator_version: string | null;
+  last_contact_at: string | null;
+  registered_at: string | null;
+  created_at: string;
+}
+
+export interface RegistrationTokenRow {
+  token_hash: string;
+  cluster_id: string;
+  created_by: string;
+  created_at: string;
+  expires_at: string;
+  used_at: string | null;
+}
+
+export interface AgentCredentialRow {
+  id: string;
+  cluster_id: string;
+  token_hash: string;
+  issued_at: string;
+  rotate_after: string;
+  expires_at: string;
+  first_used_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface SigningKeyRow {
+  kid: string;
+  cluster_id: string;
+  /** Compact JWE under the master key. */
+  private_key_sealed: string;
+  public_jwk: string;
+  created_at: string;
+}
+
+export interface CatalogEntryRow {
+  organization_id: string;
+  name: string;
+  chart: string;
+  versions: string;
+  default_values: string | null;
+  values_schema: string | null;
+  approval: string | null;
+  updated_at: string;
+}
+
+export interface RepositoryRow {
+  id: string;
+  organization_id: string;
+  /** Unique over the control plane: the embedded host serves it at `/git/<name>.git`. */
+  name: string;
+  url: string;
+  branch: string;
+  layout: 'flat' | 'sharded';
+  /** 1: a bare repository of the embedded host. */
+  embedded: number;
+  created_at: string;
+}
+
+export interface GitCredentialRow {
+  id: string;
+  token_hash: string;
+  repository_id: string;
+  access: 'read' | 'write';
+  /** Read: the cluster it is for, or null for a person. */
+  cluster_id: string | null;
+  /** Write: JSON `[{clusterId, directory}]`, the only directories a push may touch. */
+  scope: string | null;
+  /** Read credentials are handed out again: compact JWE under the master key. */
+  token_sealed: string | null;
+  created_at: string;
+  expires_at: string;
+  revoked_at: string | null;
+}
+
+export type IntentState =
+  | 'accepted'
+  | 'proposed'
+  | 'delivered'
+  | 'applied'
+  | 'ready'
+  | 'failed'
+  | 'superseded'
+  | 'removed';
+
+export interface IntentRow {
+  id: string;
+  organization_id: string;
+  cluster_id: string;
+  /** `ApplicationInstance` or `Operation`. */
+  target_kind: string;
+  namespace: string;
+  name: string;
+  generation: number;
+  action: 'install' | 'update' | 'uninstall' | 'operate';
+  /** JSON `IntentRecord`. */
+  record: string;
+  idempotency_key: string;
+  state: IntentState;
+  reason: string | null;
+  requested_by: string;
+  accepted_at: string;
+  delivered_at: string | null;
+  applied_at: string | null;
+  ready_at: string | null;
+}
+
+export interface ReceiptRow {
+  intent_id: string;
+  mode: 'pull' | 'push' | 'gitops';
+  commit_id: string | null;
+  job_id: string | null;
+  field_manager: string | null;
+  at: string;
+}
+
+export interface EventRow {
+  seq: Generated<number>;
+  cluster_id: string;
+  event_key: string;
+  /** Tells a replay from another event under the same key: SHA-256 of each condition's transition time, reason, message. */
+  fingerprint: string;
+  kind: string;
+  resource_ref: string;
+  conditions: string;
+  timestamp: string | null;
+  sequence: string | null;
+  source: string | null;
+  received_at: string;
+}
+
+/** Current status: the fold of all events per resource uid and condition type. */
+export interface ResourceConditionRow {
+  cluster_id: string;
+  uid: string;
+  type: string;
+  api_version: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  status: string;
+  reason: string | null;
+  message: string | null;
+  last_transition_time: string | null;
+  generation: number | null;
+  /** Sortable form of the event's `sequence`, or of (generation, transition time, timestamp) without one. */
+  order_key: string;
+  source: string | null;
+  updated_at: string;
+}
+
+export interface AuditRow {
+  id: Generated<number>;
+  organization_id: string;
+  at: string;
+  source: 'agent' | 'user';
+  kind: string;
+  cluster_id: string | null;
+  actor: string | null;
+  summary: string;
+  reason: string | null;
+  event_seq: number | null;
+}

@@ -1,0 +1,73 @@
+import type { Rendered, Tombstone } from '../intent/rendered.ts';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+
+/** Whether a transport's target can be reached and written to now. */
+export type Probe =
+  | { readonly state: 'ready' }
+  | { readonly state: 'unreachable' | 'forbidden'; readonly message: string };
+
+/** What became of one intent of a batch. Only `delivered` and `refused` are final; `retry` is tried again later. */
+export type Receipt =
+  | {
+      readonly state: 'delivered';
+      readonly intentId: string;
+      readonly mode: ConnectivityMode;
+      /** gitops: the commit that the remote holds. */
+      readonly commit?: string;
+      /** gitops: tree id of the cluster's directory in the pushed tip: what the operator must reach. */
+      readonly revision?: string;
+      readonly jobId?: string;
+      readonly fieldManager?: string;
+    }
+  | { readonly state: 'refused'; readonly intentId: string; readonly reason: string; readonly message: string }
+  | { readonly state: 'retry'; readonly intentId: string; readonly message: string };
+
+/** Control-plane end of a transport, one per target (a repository, a cluster's queue, an API server). */
+export interface Delivery extends AsyncDisposable {
+  /** Reachable, and may it write? Leaves no trace. */
+  probe(signal: AbortSignal): Promise<Probe>;
+  /** Yields one receipt per intent of the batch, each as soon as it is true. Repeating a batch delivers nothing twice. */
+  deliver(batch: readonly Rendered[], signal: AbortSignal): AsyncIterable<Receipt>;
+}
+
+/** One object that a source wants in the cluster. `key` names it for `settle`: a path in Git, a job id. */
+export interface DesiredItem {
+  readonly key: string;
+  readonly object: KubeObject;
+}
+
+/** One deletion that a source asks for. */
+export interface Removal {
+  readonly key: string;
+  readonly tombstone: Tombstone;
+}
+
+/** A part of the source that could not be read: it is named in a condition and the rest goes on. */
+export interface SourceFault {
+  readonly key: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a transport wants in the cluster, pinned to one revision. */
+export interface DesiredSet {
+  readonly revision: string;
+  /** `complete`: whatever is not in it has vanished from the source (reported, never deleted); `partial`: a few objects. */
+  readonly scope: 'complete' | 'partial';
+  readonly objects: readonly DesiredItem[];
+  readonly removals: readonly Removal[];
+  readonly faults: readonly SourceFault[];
+}
+
+/** What the core did with one item. */
+export type Outcome =
+  | { readonly state: 'applied' | 'unchanged' | 'deleted' | 'absent' }
+  | { readonly state: 'failed' | 'conflict' | 'refused' | 'stale'; readonly reason: string; readonly message: string };
+
+/** Operator end of a transport. */
+export interface Source extends AsyncDisposable {
+  desired(signal: AbortSignal): AsyncIterable<DesiredSet>;
+  /** Tells the source what became of an item or removal (`key`): pull posts the result, gitops records the revision. */
+  settle(key: string, outcome: Outcome): Promise<void>;
+}

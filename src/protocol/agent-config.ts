@@ -1,0 +1,71 @@
+import { Type, type Static } from 'typebox';
+import { ChartSource } from './chart.ts';
+import { ConnectivityMode } from './connectivity-mode.ts';
+import { JwkSet } from './register.ts';
+
+/** A catalog entry as it is projected to a cluster: the whole of what the operator compares a chart with. */
+export const ProjectedCatalogEntry = Type.Object({
+  entry: Type.String(),
+  chart: ChartSource,
+  /** Allowed versions, a semver range. */
+  versions: Type.String(),
+});
+export type ProjectedCatalogEntry = Static<typeof ProjectedCatalogEntry>;
+
+export const Intervals = Type.Object({
+  rotate_seconds: Type.Integer({ minimum: 60 }),
+  heartbeat_seconds: Type.Integer({ minimum: 1 }),
+  event_batch_ms: Type.Integer({ minimum: 1, maximum: 60000 }),
+  event_batch_size: Type.Integer({ minimum: 1, maximum: 500 }),
+});
+export type Intervals = Static<typeof Intervals>;
+
+/** Rotation weekly, heartbeat 60 s, batches of 100 events or 1 s (specification, "Limits"; decisions, "Events"). */
+export const DEFAULT_INTERVALS: Intervals = {
+  rotate_seconds: 604_800,
+  heartbeat_seconds: 60,
+  event_batch_ms: 1000,
+  event_batch_size: 100,
+};
+
+/** User name and token for Git over HTTP. */
+export const GitCredential = Type.Object({ username: Type.String(), password: Type.String() });
+export type GitCredential = Static<typeof GitCredential>;
+
+/** In gitops mode: where the operator reads, and what it should have applied. */
+export const GitSourceConfig = Type.Object({
+  url: Type.String(),
+  branch: Type.String(),
+  /** The cluster's own directory in the repository, without leading or trailing slash. */
+  path: Type.String(),
+  /** Git tree id of that directory as the control plane last saw it on the remote; absent before the first commit. */
+  desired_revision: Type.Optional(Type.String()),
+  /** `GitCredential` as compact JWE to the cluster's key (ECDH-ES, A256GCM). */
+  credential_jwe: Type.Optional(Type.String()),
+  /** The same in the clear: only for a cluster without a key, and only over TLS. */
+  credential: Type.Optional(GitCredential),
+});
+export type GitSourceConfig = Static<typeof GitSourceConfig>;
+
+/** Answer of `GET /api/agent/config`: the projection that the operator writes into its `Cluster` resource. */
+export const AgentConfig = Type.Object({
+  cluster_id: Type.String(),
+  allowed_namespaces: Type.Array(Type.String()),
+  catalog_entries: Type.Array(ProjectedCatalogEntry),
+  operation_templates: Type.Array(Type.String()),
+  connectivity_mode: ConnectivityMode,
+  delivery_epoch: Type.Integer({ minimum: 1 }),
+  intervals: Intervals,
+  security: Type.Object({
+    requireSignedPayloads: Type.Boolean(),
+    requireEncryptedSecretPayloads: Type.Boolean(),
+  }),
+  signing_public_keys: JwkSet,
+  git: Type.Optional(GitSourceConfig),
+});
+export type AgentConfig = Static<typeof AgentConfig>;
+
+/** Carried by every agent response, 204 included: the operator fetches `/config` when it changes. */
+export const CONFIG_REVISION_HEADER = 'service-config-revision';
+export const SIGNATURE_HEADER = 'service-signature';
+export const REQUEST_ID_HEADER = 'service-request-id';

@@ -1,0 +1,9 @@
+import { Type, type Static } from 'typebox';
+
+/** Where a chart is: an OCI registry (`oci://host/path/<name>`, `url` holds all of it) or a Helm repository (`https://…`). */
+export const ChartSource = Type.Object({
+  type: Type.Unsafe<'oci' | 'helm'>({ type: 'string', enum: ['oci', 'helm'] }),
+  url: Type.String({ minLength: 1, maxLength: 1024, pattern: '^(oci|https?)://[^\\s]+$' }),
+  name: Type.String({ minLength: 1, maxLength: 128, pattern: '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$' }),
+});
+export type ChartSource = Static<typeof ChartSource>;

@@ -1,0 +1,37 @@
+/** API groups and versions (specification, "Versioning"). */
+export const APPS_API_VERSION = 'apps.service.io/v1alpha1';
+export const OPS_API_VERSION = 'ops.service.io/v1alpha1';
+
+/** Labels on what the operator applies and makes (specification, "Pull-mode end-to-end flow", step 4). */
+export const MANAGED_BY_LABEL = 'app.service.io/managed-by';
+export const MANAGED_BY_VALUE = 'control-plane';
+export const CLUSTER_ID_LABEL = 'app.service.io/cluster-id';
+export const APPLICATION_INSTANCE_LABEL = 'app.service.io/application-instance';
+
+/** On a namespace: the operator may write here. */
+export const NAMESPACE_LABEL = 'managed-by';
+export const NAMESPACE_LABEL_VALUE = 'service';
+
+/** On every delivered object: `<delivery epoch>.<generation>`, the order on the wire. */
+export const SOURCE_ANNOTATION = 'app.service.io/source';
+/** On every delivered object: the intent that it was rendered from. */
+export const INTENT_ID_ANNOTATION = 'app.service.io/intent-id';
+/** On an object about to be deleted on purpose; its value is the tombstone's intent id. Without it a release stays. */
+export const TOMBSTONE_ANNOTATION = 'app.service.io/tombstone';
+/** On a namespace: the service account that releases run as. */
+export const SERVICE_ACCOUNT_ANNOTATION = 'ops.service.io/service-account';
+export const DEFAULT_RELEASE_SERVICE_ACCOUNT = 'service-applications';
+/** On an object, a namespace or the Cluster: stops all writes there. */
+export const PAUSED_ANNOTATION = 'ops.service.io/paused';
+
+export const APPLICATION_INSTANCE_FINALIZER = 'app.service.io/release';
+
+/** Field managers (decisions, "Names"). */
+export const FIELD_MANAGER = 'service-operator';
+export const META_FIELD_MANAGER = 'service-operator-meta';
+export const STATUS_FIELD_MANAGER = 'service-operator-status';
+
+export const OPERATOR_NAMESPACE = 'service-system';
+export const CREDENTIALS_SECRET = 'service-operator-credentials';
+export const KEYPAIR_SECRET = 'service-operator-keypair';
+export const INVENTORY_CONFIG_MAP = 'service-operator-inventory';

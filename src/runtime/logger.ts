@@ -1,0 +1,10 @@
+import { pino, type Logger } from 'pino';
+
+export type { Logger };
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/** Structured log on standard error, one JSON object a line. Secrets are redacted by type (`Secret`), not by path. */
+export function createLogger(program: string, level: LogLevel): Logger {
+  return pino({ name: program, level, base: { program } }, pino.destination({ dest: 2, sync: true }));
+}
