@@ -1,0 +1,15 @@
+import type { Outcome, SourceFault } from '../delivery/delivery.ts';
+import type { ObjectRef } from '../resources/kube-object.ts';
+
+/** What one pass over a desired set came to. Nothing in it is thrown: one bad item never stops the rest. */
+export interface ApplyReport {
+  readonly revision: string;
+  /** By the key of the item or removal. */
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** Still in the cluster although their file vanished from a complete source, and no tombstone asked for it. */
+  readonly removedWithoutTombstone: readonly ObjectRef[];
+  /** The parts of the source that could not be read, as they came in the set. */
+  readonly faults: readonly SourceFault[];
+  /** Some item may go through later with nothing new in the source: apply the same set again, with backoff. */
+  readonly retryable: boolean;
+}

@@ -1,0 +1,17 @@
+import type { ProjectedCatalogEntry } from '../protocol/agent-config.ts';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+
+/**
+ * What the control plane allows on this cluster, as it is projected into the `Cluster` resource, and the cluster admin's
+ * own switch. Read anew at every decision, so a change reaches the next one.
+ */
+export interface ClusterPolicy {
+  readonly clusterId: string;
+  readonly mode: ConnectivityMode;
+  readonly deliveryEpoch: number;
+  readonly allowedNamespaces: readonly string[];
+  readonly catalogEntries: readonly ProjectedCatalogEntry[];
+  readonly operationTemplates: readonly string[];
+  /** `ops.service.io/paused: "true"` on the Cluster: no writes to applications at all. */
+  readonly paused: boolean;
+}
