@@ -1,0 +1,133 @@
+import type { Fault } from './app-error.ts';
+
+/** The part of a JSON schema that messages are made from. */
+export interface SchemaNode {
+  readonly type?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly pattern?: string;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+}
+
+/** What TypeBox says of one violation. */
+export interface SchemaError {
+  readonly keyword: string;
+  readonly schemaPath: string;
+  readonly instancePath: string;
+  readonly params: object;
+  readonly message: string;
+}
+
+/**
+ * Turns TypeBox's errors into faults that a person can act on: one per place and cause, with what is allowed there.
+ * An unknown field comes as two errors and a union as one per branch; each becomes one fault.
+ */
+export function faultsOf(errors: readonly SchemaError[], schema: SchemaNode): Fault[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => `${schemaPath}/anyOf/`);
+  const faults = new Map<string, Fault>();
+  for (const error of errors) {
+    if (unions.some((union) => error.schemaPath.startsWith(union))) continue;
+    for (const fault of describe(error, schema)) {
+      const key = `${fault.path}\n${fault.message}`;
+      if (!faults.has(key)) faults.set(key, fault);
+    }
+  }
+  return [...faults.values()];
+}
+
+function describe(error: SchemaError, root: SchemaNode): Fault[] {
+  const path = error.instancePath;
+  const params = error.params as Readonly<Record<string, unknown>>;
+  switch (error.keyword) {
+    case 'required': {
+      const node = nodeAt(root, error.schemaPath);
+      return (params['requiredProperties'] as readonly string[]).map((name) =>
+        withAllowed({ path: `${path}/${escape(name)}`, message: 'is required' }, allowedBy(node?.properties?.[name])),
+      );
+    }
+    case 'boolean':
+      return [unknownField(path, nodeAt(root, error.schemaPath.replace(/\/additionalProperties$/, '')))];
+    case 'additionalProperties': {
+      const node = nodeAt(root, error.schemaPath);
+      return (params['additionalProperties'] as readonly string[]).map((name) =>
+        unknownField(`${path}/${escape(name)}`, node),
+      );
+    }
+    case 'enum': {
+      const allowed = params['allowedValues'] as readonly unknown[];
+      return [{ path, message: `must be one of ${allowed.map(String).join(', ')}`, allowed }];
+    }
+    case 'const':
+      return [{ path, message: `must be ${String(params['allowedValue'])}`, allowed: [params['allowedValue']] }];
+    case 'type':
+      return [{ path, message: `must be ${withArticle(String(params['type']))}`, allowed: params['type'] }];
+    case 'pattern': {
+      const { pattern } = params;
+      const hint = nodeAt(root, error.schemaPath)?.description;
+      const message = hint === undefined ? `must match ${String(pattern)}` : `must be ${hint}`;
+      return [{ path, message, allowed: { pattern } }];
+    }
+    case 'anyOf': {
+      const branches = (nodeAt(root, error.schemaPath)?.anyOf ?? []).map(allowedBy);
+      return [{ path, message: 'has none of the allowed forms', allowed: branches }];
+    }
+    case 'propertyNames':
+      // Each bad name has its own error at its own path.
+      return [];
+    default:
+      return [withAllowed({ path, message: error.message }, limitOf(error.keyword, params))];
+  }
+}
+
+function unknownField(path: string, node: SchemaNode | undefined): Fault {
+  const known = Object.keys(node?.properties ?? {});
+  const patterns = Object.keys(node?.patternProperties ?? {});
+  if (known.length === 0 && patterns.length > 0) {
+    return { path, message: `has a name that must match ${patterns.join(' or ')}`, allowed: { pattern: patterns[0] } };
+  }
+  return withAllowed(
+    {
+      path,
+      message: known.length === 0 ? 'is not known here' : `is not known; the known fields are ${known.join(', ')}`,
+    },
+    known,
+  );
+}
+
+function limitOf(keyword: string, params: Readonly<Record<string, unknown>>): unknown {
+  const limit = params['limit'] ?? params[keyword];
+  return limit === undefined ? undefined : { [keyword]: limit };
+}
+
+function allowedBy(node: SchemaNode | undefined): unknown {
+  if (node === undefined) return undefined;
+  if (node.enum !== undefined) return node.enum;
+  if (node.const !== undefined) return [node.const];
+  return node.type;
+}
+
+function withAllowed(fault: Fault, allowed: unknown): Fault {
+  return allowed === undefined ? fault : { ...fault, allowed };
+}
+
+function withArticle(type: string): string {
+  return type === 'null' ? type : `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${type}`;
+}
+
+function escape(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Follows a TypeBox schema path (`#/properties/o/items`). A name with a slash in it is not found, only less is said then. */
+function nodeAt(root: SchemaNode, schemaPath: string): SchemaNode | undefined {
+  let node: unknown = root;
+  for (const segment of schemaPath.split('/').slice(1)) {
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, segment)) return undefined;
+    node = (node as Record<string, unknown>)[segment];
+  }
+  return node as SchemaNode;
+}
