@@ -1,5 +1,30 @@
+import { createHash } from 'node:crypto';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
+import {
+  CLUSTER_ID_LABEL,
+  INTENT_ID_ANNOTATION,
+  INVENTORY_CONFIG_MAP,
+  MANAGED_BY_LABEL,
+  MANAGED_BY_VALUE,
+  OPERATOR_NAMESPACE,
+} from '../resources/labels.ts';
+import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { ConfigMapShards } from './config-map-shards.ts';
+import {
+  DELETED_PREFIX,
+  objectKey,
+  parseDeleted,
+  parseRecord,
+  type DeletedRecord,
+  type InventoryRecord,
+} from './inventory-record.ts';
+import { DELIVERED_KINDS } from './delivered-kinds.ts';
+import { greaterPair, pairOf, type SourcePair } from './source-pair.ts';
+
+/** Objects since deleted that are remembered; the oldest give way. Tombstones in Git are kept for 90 days besides. */
+const MAX_DELETED = 5000;
 
 export interface InventoryDeps {
   readonly api: ClusterApi;
@@ -10,12 +35,179 @@ export interface InventoryDeps {
   readonly namespace?: string;
 }
 
-/** What this cluster's operator has applied, whatever the mode, keyed by UID. */
+/** Which transport and revision brought an object's present manifest. */
+export interface Arrival {
+  readonly pair: SourcePair;
+  readonly mode?: ConnectivityMode;
+  readonly revision?: string;
+}
+
+/**
+ * What this cluster's operator has applied, whatever the mode, keyed by UID; and the order (epoch, generation) of what has
+ * since been deleted. It lives in ConfigMaps, and losing them loses nothing that labels and the next pass do not restore.
+ */
 export class Inventory {
-  constructor(_deps: InventoryDeps) {
-    throw new Error('not written yet');
+  readonly #deps: InventoryDeps;
+  readonly #shards: ConfigMapShards;
+  readonly #byUid = new Map<string, InventoryRecord>();
+  readonly #uidOf = new Map<string, string>();
+  readonly #deleted = new Map<string, DeletedRecord>();
+  readonly #expected = new Map<string, Arrival>();
+
+  constructor(deps: InventoryDeps) {
+    this.#deps = deps;
+    this.#shards = new ConfigMapShards({
+      api: deps.api,
+      namespace: deps.namespace ?? OPERATOR_NAMESPACE,
+      name: INVENTORY_CONFIG_MAP,
+      labels: () => ({ [MANAGED_BY_LABEL]: MANAGED_BY_VALUE, [CLUSTER_ID_LABEL]: deps.clusterId() }),
+    });
   }
 
-  /** Call once before the first `apply`. Reads the ConfigMaps; when there are none, rebuilds from labels and deletes nothing. */
-  async load(_signal: AbortSignal): Promise<void> {}
+  /**
+   * Call once before the first `apply`. Where the ConfigMaps or parts of them are missing it rebuilds from labels, which
+   * deletes nothing.
+   *
+   * @throws KubeError
+   */
+  async load(signal: AbortSignal): Promise<void> {
+    this.#byUid.clear();
+    this.#uidOf.clear();
+    this.#deleted.clear();
+    const found = await this.#shards.load(signal);
+    const unreadable: string[] = [];
+    for (const [key, text] of this.#shards.entries()) {
+      const deleted = key.startsWith(DELETED_PREFIX) ? parseDeleted(text) : undefined;
+      const record = deleted === undefined ? parseRecord(text) : undefined;
+      if (deleted !== undefined) this.#deleted.set(objectKey(deleted), deleted);
+      else if (record !== undefined && record.uid === key) this.#index(record);
+      else unreadable.push(key);
+    }
+    for (const key of unreadable) this.#shards.delete(key);
+    if (found && unreadable.length === 0) return;
+    const rebuilt = await this.#rebuild(signal);
+    this.#deps.logger.warn({ found, unreadable: unreadable.length, rebuilt }, 'inventory rebuilt from labels');
+  }
+
+  /** Every object that was applied and has not been seen to be gone. */
+  records(): readonly InventoryRecord[] {
+    return [...this.#byUid.values()];
+  }
+
+  find(ref: ObjectRef): InventoryRecord | undefined {
+    const uid = this.#uidOf.get(objectKey(ref));
+    return uid === undefined ? undefined : this.#byUid.get(uid);
+  }
+
+  deleted(ref: ObjectRef): DeletedRecord | undefined {
+    return this.#deleted.get(objectKey(ref));
+  }
+
+  /** The highest pair known for an object by this name, present or since deleted. */
+  lastPair(ref: ObjectRef): SourcePair | undefined {
+    return greaterPair(this.find(ref), this.deleted(ref));
+  }
+
+  /** Before an apply: so that a watch event which overtakes the apply's own answer already finds the revision. */
+  expect(ref: ObjectRef, arrival: Arrival): void {
+    this.#expected.set(objectKey(ref), arrival);
+  }
+
+  /** Which transport and revision brought `pair`, where that is known. */
+  arrivalOf(ref: ObjectRef, pair: SourcePair): Arrival | undefined {
+    const record = this.find(ref);
+    const known: readonly (Arrival | undefined)[] = [
+      this.#expected.get(objectKey(ref)),
+      record && {
+        pair: record,
+        ...(record.mode === undefined ? {} : { mode: record.mode }),
+        ...(record.revision === undefined ? {} : { revision: record.revision }),
+      },
+    ];
+    return known.find((arrival) => arrival?.pair.epoch === pair.epoch && arrival.pair.generation === pair.generation);
+  }
+
+  /** After an apply, or when an object turned out to be as wanted. An earlier incarnation of the same name gives way. */
+  record(record: InventoryRecord): void {
+    this.#index(record);
+    this.#shards.set(record.uid, JSON.stringify(record));
+    this.#expected.delete(objectKey(record));
+  }
+
+  /** An object is gone or was asked to go: its record ends, its order (epoch, generation) is kept. */
+  remember(deleted: DeletedRecord): void {
+    const key = objectKey(deleted);
+    const uid = this.#uidOf.get(key);
+    const pair = greaterPair(deleted, this.lastPair(deleted)) ?? deleted;
+    if (uid !== undefined) this.#drop(key, uid);
+    const kept = { ...deleted, epoch: pair.epoch, generation: pair.generation };
+    this.#deleted.set(key, kept);
+    this.#shards.set(deletedKey(key), JSON.stringify(kept));
+    while (this.#deleted.size > MAX_DELETED) {
+      const [oldest] = [...this.#deleted].reduce((a, b) => (a[1].at <= b[1].at ? a : b));
+      this.#deleted.delete(oldest);
+      this.#shards.delete(deletedKey(oldest));
+    }
+  }
+
+  /** Writes what changed since the last save, and nothing when nothing did. @throws KubeError */
+  async save(signal: AbortSignal): Promise<void> {
+    await this.#shards.save(signal);
+  }
+
+  #index(record: InventoryRecord): void {
+    const key = objectKey(record);
+    const earlier = this.#uidOf.get(key);
+    if (earlier !== undefined && earlier !== record.uid) this.#drop(key, earlier);
+    this.#byUid.set(record.uid, record);
+    this.#uidOf.set(key, record.uid);
+  }
+
+  #drop(key: string, uid: string): void {
+    this.#byUid.delete(uid);
+    this.#uidOf.delete(key);
+    this.#shards.delete(uid);
+  }
+
+  async #rebuild(signal: AbortSignal): Promise<number> {
+    const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE},${CLUSTER_ID_LABEL}=${this.#deps.clusterId()}`;
+    let rebuilt = 0;
+    for (const kind of DELIVERED_KINDS) {
+      const { items } = await this.#deps.api.list<KubeObject>(kind, { labelSelector }, signal);
+      for (const object of items) {
+        const record = recordOfLive(kind, object);
+        if (record === undefined || this.#byUid.has(record.uid)) continue;
+        this.record(record);
+        rebuilt += 1;
+      }
+    }
+    return rebuilt;
+  }
+}
+
+function recordOfLive(
+  kind: { readonly apiVersion: string; readonly kind: string },
+  object: KubeObject,
+): InventoryRecord | undefined {
+  const { name, namespace, uid, annotations } = object.metadata;
+  const pair = pairOf(object);
+  if (namespace === undefined || uid === undefined || pair === undefined) return undefined;
+  const intentId = annotations?.[INTENT_ID_ANNOTATION];
+  return {
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
+    namespace,
+    name,
+    uid,
+    epoch: pair.epoch,
+    generation: pair.generation,
+    ...(intentId === undefined ? {} : { intentId }),
+    sourceKey: '',
+    fingerprint: '',
+  };
+}
+
+/** A ConfigMap's keys allow no slash, so an object's key stands there hashed. */
+function deletedKey(key: string): string {
+  return DELETED_PREFIX + createHash('sha256').update(key).digest('hex').slice(0, 32);
 }

@@ -1,0 +1,71 @@
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { ObjectRef } from '../resources/kube-object.ts';
+
+const Identity = {
+  apiVersion: Type.String({ minLength: 1 }),
+  kind: Type.String({ minLength: 1 }),
+  namespace: Type.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
+};
+
+/** One object that the operator applied. Stands in the inventory under its UID. */
+export const InventoryRecord = Type.Object({
+  ...Identity,
+  uid: Type.String({ minLength: 1 }),
+  epoch: Type.Integer({ minimum: 0 }),
+  generation: Type.Integer({ minimum: 0 }),
+  intentId: Type.Optional(Type.String()),
+  /** What names it in its source: a path in Git, a job id; empty when it was found by its labels. */
+  sourceKey: Type.String(),
+  /** The transport and revision that brought this epoch and generation. */
+  mode: Type.Optional(ConnectivityMode),
+  revision: Type.Optional(Type.String()),
+  /** Of the manifest as it was applied; empty when not known, and then it is applied again. */
+  fingerprint: Type.String(),
+});
+export type InventoryRecord = Static<typeof InventoryRecord>;
+
+/** What is remembered of an object that is gone, so that an older manifest cannot bring it back. */
+export const DeletedRecord = Type.Object({
+  ...Identity,
+  epoch: Type.Integer({ minimum: 0 }),
+  generation: Type.Integer({ minimum: 0 }),
+  /** RFC 3339; the oldest are forgotten first. */
+  at: Type.String(),
+  /** The intent whose tombstone asked for it, once the end of the object has been reported for it. */
+  reportedFor: Type.Optional(Type.String()),
+});
+export type DeletedRecord = Static<typeof DeletedRecord>;
+
+/** Data keys of the ConfigMaps: an object's UID, or this prefix and a number that is free. */
+export const DELETED_PREFIX = 'deleted.';
+
+const recordSchema = Compile(InventoryRecord);
+const deletedSchema = Compile(DeletedRecord);
+
+/** The record in a ConfigMap's entry, or undefined when the text is not one. */
+export function parseRecord(text: string): InventoryRecord | undefined {
+  const value = parseJson(text);
+  return recordSchema.Check(value) ? value : undefined;
+}
+
+export function parseDeleted(text: string): DeletedRecord | undefined {
+  const value = parseJson(text);
+  return deletedSchema.Check(value) ? value : undefined;
+}
+
+/** Names an object whatever its version: a later version of a kind is the same object. */
+export function objectKey(ref: ObjectRef): string {
+  const group = ref.apiVersion.split('/')[0] ?? ref.apiVersion;
+  return `${group}/${ref.kind}/${ref.namespace ?? ''}/${ref.name}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
