@@ -1,0 +1,24 @@
+/** Condition types of `ApplicationInstance` (decisions, "Custom resources"). */
+export const APPLICATION_INSTANCE_CONDITIONS = ['Ready', 'Reconciling', 'Degraded', 'Stalled'] as const;
+export type ApplicationInstanceConditionType = (typeof APPLICATION_INSTANCE_CONDITIONS)[number];
+
+/** Condition types of `Operation`. */
+export const OPERATION_CONDITIONS = ['Accepted', 'Blocked', 'Running', 'Succeeded', 'Failed', 'Cancelled'] as const;
+export type OperationConditionType = (typeof OPERATION_CONDITIONS)[number];
+
+/**
+ * Condition types of `Cluster`: the specification's, and ours. `Synced`: the source's revision is fetched and everything
+ * in it applied. `RemovedWithoutTombstone`: files vanished from the source and their objects were kept. `Stalled`:
+ * nothing will change without a person.
+ */
+export const CLUSTER_CONDITIONS = [
+  'Authenticated',
+  'Connected',
+  'Disconnected',
+  'BufferOverflow',
+  'ControllersHealthy',
+  'Synced',
+  'RemovedWithoutTombstone',
+  'Stalled',
+] as const;
+export type ClusterConditionType = (typeof CLUSTER_CONDITIONS)[number];

@@ -1,0 +1,57 @@
+import type { Condition } from '../protocol/condition.ts';
+
+/** The condition of a type, or undefined. */
+export function findCondition(list: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return list?.find((condition) => condition.type === type);
+}
+
+/** Whether the condition of a type is there and `True`. */
+export function isTrue(list: readonly Condition[] | undefined, type: string): boolean {
+  return findCondition(list, type)?.status === 'True';
+}
+
+/**
+ * The list with `next` in place of the condition of its type, or at the end. `lastTransitionTime` is `now` when the
+ * status differs from before and stays otherwise, whatever reason and message say (Kubernetes API conventions).
+ * The list itself is not changed; when nothing differs, the very same list comes back, so that no write follows.
+ */
+export function setCondition(
+  list: readonly Condition[],
+  next: Omit<Condition, 'lastTransitionTime'>,
+  now: Date,
+): readonly Condition[] {
+  const index = list.findIndex((condition) => condition.type === next.type);
+  const before = list[index];
+  const kept = before?.status === next.status ? before.lastTransitionTime : undefined;
+  const after: Condition = { ...next, lastTransitionTime: kept ?? now.toISOString() };
+  if (before === undefined) return [...list, after];
+  return isSame(before, after) ? list : list.with(index, after);
+}
+
+/** The list without the condition of a type; the very same list when it has none. */
+export function removeCondition(list: readonly Condition[], type: string): readonly Condition[] {
+  return list.some((condition) => condition.type === type) ? list.filter((condition) => condition.type !== type) : list;
+}
+
+/** Conditions of `after` whose status, reason or message differ from `before`, or that `before` has not. */
+export function changedConditions(before: readonly Condition[], after: readonly Condition[]): Condition[] {
+  return after.filter((condition) => {
+    const old = findCondition(before, condition.type);
+    return (
+      old === undefined ||
+      old.status !== condition.status ||
+      (old.reason ?? '') !== (condition.reason ?? '') ||
+      (old.message ?? '') !== (condition.message ?? '')
+    );
+  });
+}
+
+function isSame(a: Condition, b: Condition): boolean {
+  return (
+    a.status === b.status &&
+    a.reason === b.reason &&
+    a.message === b.message &&
+    a.lastTransitionTime === b.lastTransitionTime &&
+    a.observedGeneration === b.observedGeneration
+  );
+}

@@ -1,0 +1,27 @@
+import type { Condition } from '../protocol/condition.ts';
+
+/** Names an object in the same namespace. */
+export interface LocalObjectReference {
+  name: string;
+}
+
+/** What source-controller fetched. */
+export interface Artifact {
+  revision: string;
+  digest?: string;
+  url: string;
+  path: string;
+  lastUpdateTime: string;
+  size?: number;
+  metadata?: Record<string, string>;
+}
+
+/** Status fields that all Flux objects share. */
+export interface FluxStatus {
+  observedGeneration?: number;
+  conditions?: Condition[];
+  lastHandledReconcileAt?: string;
+}
+
+/** Asks a Flux controller to look now; any new value does. */
+export const RECONCILE_REQUEST_ANNOTATION = 'reconcile.fluxcd.io/requestedAt';

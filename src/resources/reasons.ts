@@ -1,0 +1,126 @@
+/**
+ * Every reason of every condition. The control plane mirrors deploy and credential outcomes by reason, so a reason is
+ * part of the wire contract: add, never rename.
+ */
+export const Reason = {
+  // ApplicationInstance, named by the specification.
+  /** Reconciling=True: the release is being installed for the first time. */
+  HelmReleaseInstalling: 'HelmReleaseInstalling',
+  /** Reconciling=True: the release is being upgraded to a new chart version or new values. */
+  HelmReleaseUpgrading: 'HelmReleaseUpgrading',
+  /** Reconciling=False: what is observed is what is desired. */
+  Stable: 'Stable',
+  /** Ready=True: the release is installed and ready. */
+  HelmReleaseReady: 'HelmReleaseReady',
+  /** Ready=True: the release is ready after an upgrade. */
+  HelmReleaseUpgraded: 'HelmReleaseUpgraded',
+  /** Degraded=True, Ready=False: the upgrade failed; the message says whether it was rolled back. */
+  HelmReleaseUpgradeFailed: 'HelmReleaseUpgradeFailed',
+
+  // ApplicationInstance, ours.
+  /** Degraded=True, Ready=False: the first installation failed. */
+  HelmReleaseInstallFailed: 'HelmReleaseInstallFailed',
+  /** Degraded=True, Ready=False: the release was taken back to its last good revision. */
+  HelmReleaseRolledBack: 'HelmReleaseRolledBack',
+  /** Ready=False: the release controller has not looked at the newest release yet, or says nothing we know. */
+  HelmReleasePending: 'HelmReleasePending',
+  /** Degraded=True: the release failed in a way that is neither install nor upgrade (a test, a drift correction). */
+  HelmReleaseFailed: 'HelmReleaseFailed',
+  /** Degraded=False: nothing is wrong with the release. */
+  Healthy: 'Healthy',
+  /** Ready=False: the chart's source cannot be fetched; the message has the source controller's words. */
+  SourceUnavailable: 'SourceUnavailable',
+  /** Ready=False: waits for what `dependsOn` names. */
+  DependencyNotReady: 'DependencyNotReady',
+  /** Stalled=True: the chart, its version or its address is not what the cluster's catalog entry says. */
+  ChartNotAllowed: 'ChartNotAllowed',
+  /** Stalled=True: the namespace (or `targetNamespace`) is not in the cluster's allowed namespaces, or has no label. */
+  NamespaceNotAllowed: 'NamespaceNotAllowed',
+  /** Stalled=True: the namespace has no RoleBinding for the operator or no service account for releases. */
+  NamespaceNotGranted: 'NamespaceNotGranted',
+  /** Reconciling=True: the release is being removed. */
+  Uninstalling: 'Uninstalling',
+  /** Ready=False: the release is gone. */
+  Uninstalled: 'Uninstalled',
+  /** Degraded=True: the release could not be removed; the message names what is left. */
+  HelmReleaseUninstallFailed: 'HelmReleaseUninstallFailed',
+  /** The resource was deleted by hand without a tombstone, or with `deletionPolicy: Orphan`: the release stays. */
+  Orphaned: 'Orphaned',
+  /** Reconciling=False: writes are stopped by the paused annotation on the object, its namespace or the Cluster. */
+  Paused: 'Paused',
+  /** Reconciling=False: `spec.suspend` is true. */
+  Suspended: 'Suspended',
+
+  // Apply and source, on the object or on the Cluster's `Synced`.
+  /** Synced=True: the revision is fetched and everything in it is applied. */
+  Applied: 'Applied',
+  /** Synced=Unknown: the revision is being fetched or applied. */
+  Applying: 'Applying',
+  /** A file of the source is not a manifest that is taken; the message names file and field. */
+  ManifestInvalid: 'ManifestInvalid',
+  /** A file that names another object than its place says, or a kind that is not taken. */
+  ManifestRefused: 'ManifestRefused',
+  /** Another field manager owns a field that the operator must own; the message names both. */
+  ApplyConflict: 'ApplyConflict',
+  /** The API server did not take the object. */
+  ApplyFailed: 'ApplyFailed',
+  /** The API server did not let an object be deleted; it is tried again. */
+  DeleteFailed: 'DeleteFailed',
+  /** The source pair is lower than what is applied already. */
+  StaleSource: 'StaleSource',
+  /** The source (repository, branch, directory) cannot be read. */
+  SourceUnreachable: 'SourceUnreachable',
+  /** The control plane named no source yet. */
+  SourceNotConfigured: 'SourceNotConfigured',
+  /** Some objects of the revision are not applied; the message names the first. */
+  PartlyApplied: 'PartlyApplied',
+  /** RemovedWithoutTombstone=True: files vanished from the source; their objects are kept in the cluster. */
+  FileRemoved: 'FileRemoved',
+  /** RemovedWithoutTombstone=False: every applied object still has its file or had a tombstone. */
+  AllFilesPresent: 'AllFilesPresent',
+
+  // Operation.
+  /** Accepted=True: the operation will run. */
+  OperationAccepted: 'OperationAccepted',
+  /** Blocked=True: the template is not one that this operator runs. */
+  TemplateNotSupported: 'TemplateNotSupported',
+  /** Blocked=True: the template is not in the cluster's or the namespace's list. */
+  TemplateNotAllowed: 'TemplateNotAllowed',
+
+  // Cluster.
+  /** Authenticated=True: registered and the credential is accepted. */
+  Registered: 'Registered',
+  /** Authenticated=False: there is neither a credential nor a registration token. */
+  NotRegistered: 'NotRegistered',
+  /** Authenticated=False: the control plane refused the registration token; the message says why. */
+  RegistrationRefused: 'RegistrationRefused',
+  /** Authenticated=False: the credential is past its expiry. */
+  CredentialExpired: 'CredentialExpired',
+  /** Authenticated=False: the control plane does not accept the credential; an admin must act. */
+  CredentialRefused: 'CredentialRefused',
+  /** Authenticated=True: the credential was replaced in time. */
+  CredentialRotated: 'CredentialRotated',
+  /** Authenticated=False: the record is disabled at the control plane. */
+  ClusterDisabled: 'ClusterDisabled',
+  /** Authenticated=False: the record is bound to another cluster. */
+  ClusterUidMismatch: 'ClusterUidMismatch',
+  /** Connected=True: the control plane answers. */
+  ControlPlaneReachable: 'ControlPlaneReachable',
+  /** Connected=False: the control plane does not answer. */
+  ControlPlaneUnreachable: 'ControlPlaneUnreachable',
+  /** BufferOverflow=True: events were dropped; the message counts them. */
+  EventsDropped: 'EventsDropped',
+  /** BufferOverflow=False: nothing was dropped since the last full snapshot. */
+  BufferWithinBounds: 'BufferWithinBounds',
+  /** ControllersHealthy=True: source, apply and reconcile loops run. */
+  ControllersRunning: 'ControllersRunning',
+  /** ControllersHealthy=False: a loop ended or hangs; the message names it. */
+  ControllerFailed: 'ControllerFailed',
+  /** Stalled=True: there is a second Cluster resource; one operator serves one. */
+  DuplicateCluster: 'DuplicateCluster',
+  /** Stalled=True: `spec.controlPlaneBaseUrl` or another setting cannot be used. */
+  ConfigurationInvalid: 'ConfigurationInvalid',
+  /** Disconnected=True, set by the control plane: no contact for three heartbeats. */
+  NoContact: 'NoContact',
+} as const;
+export type Reason = (typeof Reason)[keyof typeof Reason];
