@@ -10,6 +10,7 @@ import {
   OPERATOR_NAMESPACE,
 } from '../resources/labels.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
+import type { SourcePair } from '../resources/source-annotation.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ConfigMapShards } from './config-map-shards.ts';
 import {
@@ -21,7 +22,7 @@ import {
   type InventoryRecord,
 } from './inventory-record.ts';
 import { DELIVERED_KINDS } from './delivered-kinds.ts';
-import { greaterPair, pairOf, type SourcePair } from './source-pair.ts';
+import { greaterPair, pairOf } from './source-pair.ts';
 
 /** Objects since deleted that are remembered; the oldest give way. Tombstones in Git are kept for 90 days besides. */
 const MAX_DELETED = 5000;

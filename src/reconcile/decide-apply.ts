@@ -1,0 +1,128 @@
+import type { KubeObject } from '../resources/kube-object.ts';
+import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION } from '../resources/labels.ts';
+import { Reason } from '../resources/reasons.ts';
+import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
+import { fingerprint, holds } from './drift.ts';
+import type { InventoryRecord } from './inventory-record.ts';
+import { conflict, failed, refused, stale, type Refusal } from './refusal.ts';
+import { greaterPair, pairOf } from './source-pair.ts';
+import { isManaged, kindIsNotDelivered, namespaceIsNotAllowed, namespaceIsNotThere, writesArePaused } from './write-checks.ts';
+
+/** Everything that the decision about one manifest rests on. */
+export interface ApplySituation {
+  readonly desired: KubeObject;
+  readonly live: KubeObject | undefined;
+  readonly namespace: KubeObject | undefined;
+  readonly policy: ClusterPolicy;
+  readonly record: InventoryRecord | undefined;
+  /** The highest pair known for an object by this name, present or since deleted. */
+  readonly lastPair: SourcePair | undefined;
+}
+
+export type ApplyDecision =
+  | { readonly kind: 'refuse'; readonly outcome: Refusal }
+  | { readonly kind: 'keep'; readonly pair: SourcePair; readonly fingerprint: string }
+  | {
+      readonly kind: 'write';
+      readonly pair: SourcePair;
+      readonly fingerprint: string;
+      /** With both labels and the resourceVersion that was compared. */
+      readonly manifest: KubeObject;
+    };
+
+/** What becomes of one manifest. Pure. */
+export function decideApply(situation: ApplySituation): ApplyDecision {
+  const { desired, live, namespace, policy } = situation;
+  const name = desired.metadata.namespace;
+  const outcome =
+    namespaceIsNotAllowed(name, policy) ??
+    kindIsNotDelivered(desired) ??
+    namesAnotherCluster(desired, policy) ??
+    orderIsOld(situation) ??
+    writesArePaused(policy, namespace, live, desired) ??
+    namespaceIsNotThere(name ?? '', namespace) ??
+    liveIsNotOurs(live, policy);
+  const pair = pairOf(desired);
+  if (outcome !== undefined) return { kind: 'refuse', outcome };
+  if (pair === undefined) return { kind: 'refuse', outcome: sourceIsMissing() };
+
+  const manifest = labelled(desired, policy.clusterId);
+  const print = fingerprint(manifest);
+  if (live !== undefined && situation.record?.fingerprint === print && holds(live, withoutStatus(manifest))) {
+    return { kind: 'keep', pair, fingerprint: print };
+  }
+  const resourceVersion = live?.metadata.resourceVersion;
+  const metadata = resourceVersion === undefined ? manifest.metadata : { ...manifest.metadata, resourceVersion };
+  return { kind: 'write', pair, fingerprint: print, manifest: { ...manifest, metadata } };
+}
+
+function namesAnotherCluster(desired: KubeObject, policy: ClusterPolicy): Refusal | undefined {
+  const named = desired.metadata.labels?.[CLUSTER_ID_LABEL];
+  if (named === undefined || named === policy.clusterId) return undefined;
+  return refused(
+    Reason.ManifestRefused,
+    `the manifest is for cluster ${named} (label ${CLUSTER_ID_LABEL}); this is ${policy.clusterId}`,
+  );
+}
+
+function sourceIsMissing(): Refusal {
+  return failed(
+    Reason.ManifestInvalid,
+    `annotation ${SOURCE_ANNOTATION} is missing or not <delivery epoch>.<generation>; restore the file, or deliver it anew`,
+  );
+}
+
+/**
+ * The fence of a mode switch and of late deliveries: what is older than the object changes nothing, and what is of an
+ * earlier epoch than the cluster's can neither start nor change anything. Equal is the same manifest again.
+ */
+function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusal | undefined {
+  const pair = pairOf(desired);
+  if (pair === undefined) return sourceIsMissing();
+  const known = greaterPair(live === undefined ? undefined : pairOf(live), lastPair);
+  const order = known === undefined ? 1 : compareSource(pair, known);
+  if (known !== undefined && order < 0) {
+    return stale(Reason.StaleSource, `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`);
+  }
+  if (order > 0 && pair.epoch < policy.deliveryEpoch) {
+    return stale(
+      Reason.StaleSource,
+      `source ${formatSource(pair)} is of delivery epoch ${pair.epoch}; the cluster is at ${policy.deliveryEpoch}`,
+    );
+  }
+  return undefined;
+}
+
+function liveIsNotOurs(live: KubeObject | undefined, policy: ClusterPolicy): Refusal | undefined {
+  if (live === undefined) return undefined;
+  if (live.metadata.deletionTimestamp !== undefined) {
+    return failed(Reason.ApplyFailed, 'the object is still being deleted; it is applied once that has finished');
+  }
+  if (isManaged(live, policy.clusterId)) return undefined;
+  return conflict(
+    Reason.ApplyConflict,
+    `the object exists and was not brought by the control plane; delete it, or hand it over with: ` +
+      `kubectl label ${live.kind.toLowerCase()} ${live.metadata.name} -n ${live.metadata.namespace ?? ''} ` +
+      `${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,
+  );
+}
+
+/** The manifest as it is sent: with both labels, and without what only the server sets. */
+function labelled(desired: KubeObject, clusterId: string): KubeObject {
+  const { name, namespace, labels, annotations } = desired.metadata;
+  return {
+    ...withoutStatus(desired),
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY_VALUE, [CLUSTER_ID_LABEL]: clusterId },
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+  };
+}
+
+function withoutStatus(object: KubeObject): KubeObject {
+  const { status: _status, ...rest } = object;
+  return rest;
+}
