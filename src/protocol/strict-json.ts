@@ -1,4 +1,5 @@
 import { AppError } from './app-error.ts';
+import { setOwn } from './own-property.ts';
 
 /** Containers inside containers that a body may have unless its reader says otherwise. */
 export const DEFAULT_MAX_DEPTH = 64;
@@ -190,15 +191,6 @@ class StrictJsonReader {
 /** RFC 6901 pointer of a path of member names and indexes; the whole document is the empty text. */
 export function toJsonPointer(path: readonly (string | number)[]): string {
   return path.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
-/** Assignment to `__proto__` would replace the prototype instead of making a member. */
-function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  } else {
-    object[key] = value;
-  }
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
