@@ -1,0 +1,48 @@
+import type { DemoResult } from './run-intents.ts';
+import { writeAdminToken, type Stage } from './stage.ts';
+
+type Write = (text: string) => void;
+
+/** The Git log as a reviewer sees it, the figures with what they were measured with, and what to try next. */
+export function printSummary(write: Write, result: DemoResult): void {
+  const { json, git } = result;
+  const { measured } = json;
+  write(`\nThe Git log of ${git.path}, as a reviewer sees it:\n\n${indent(git.log.trimEnd())}\n`);
+  write(`
+Figures of this run (release controller's own time ${measured.releaseControllerMs} ms, event batches ${measured.eventBatchMs} ms):
+  accepted → commit on the remote   P50 ${ms(measured.acceptedToCommitP50Ms)}
+  accepted → Ready seen             P50 ${ms(measured.acceptedToReadyP50Ms)}
+  with the default event batches of ${measured.withDefaults.eventBatchMs} ms: accepted → Ready seen ${ms(measured.withDefaults.acceptedToReadyMs)}
+  ${json.git.commits} commits, ${json.audit.entries} audit entries
+`);
+  write(json.ok ? '\nEverything went as expected.\n' : '\nNOT everything went as expected: see above.\n');
+  write(`
+What to try next:
+  npm run demo -- --keep      leave it running, then look around with kubectl, git and curl
+  examples/first-app/         the intents that were taken; change one and run again
+  docs/operations.md          how to run the two programs
+`);
+}
+
+/** Where everything is that `--keep` leaves running. The token goes to a file, not to the screen's history. */
+export async function printKept(write: Write, stage: Stage): Promise<void> {
+  const tokenFile = await writeAdminToken(stage);
+  write(`
+Left running until Ctrl-C:
+  control plane   ${stage.controlPlaneUrl}
+  admin token     ${stage.adminToken.expose()}   (also in ${tokenFile})
+  kubeconfig      ${stage.kubeconfig}
+  logs            ${stage.folder}/*.log
+
+  kubectl --kubeconfig ${stage.kubeconfig} get applicationinstances,helmreleases -A
+  curl -s -H "Authorization: Bearer $(cat ${tokenFile})" ${stage.controlPlaneUrl}/api/v1/clusters/${stage.clusterId}
+`);
+}
+
+function ms(value: number | null): string {
+  return value === null ? 'not measured' : `${value} ms`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}

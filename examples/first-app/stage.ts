@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { AdminClient } from '../../src/cli/admin-client.ts';
+import type { ClusterApi } from '../../src/kube/cluster-api.ts';
+import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { mintToken } from '../../src/protocol/token.ts';
+import type { KubeObject } from '../../src/resources/kube-object.ts';
+import {
+  NAMESPACE_LABEL,
+  NAMESPACE_LABEL_VALUE,
+  OPERATOR_NAMESPACE,
+  OPS_API_VERSION,
+} from '../../src/resources/labels.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import type { Secret } from '../../src/runtime/secret.ts';
+import type { Progress } from './progress.ts';
+import { Program } from './program.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FIELD_MANAGER = 'demo';
+
+export interface ClusterSpec {
+  readonly slug: string;
+  readonly allowedNamespaces: readonly string[];
+}
+
+/** Everything that the demo runs: a control plane, a cluster and its operator, each a process of its own. */
+export interface Stage extends AsyncDisposable {
+  readonly folder: string;
+  readonly controlPlaneUrl: string;
+  readonly adminToken: Secret;
+  readonly admin: AdminClient;
+  readonly kubeconfig: string;
+  readonly api: ClusterApi;
+  readonly clusterId: string;
+  readonly slug: string;
+}
+
+export interface StageDeps {
+  readonly progress: Progress;
+  /** Of a cluster to use instead of the sandbox. */
+  readonly kubeconfig: string | undefined;
+  /** Leave the folder when the stage is taken down. */
+  readonly keepFolder: boolean;
+  readonly cluster: ClusterSpec & Readonly<Record<string, unknown>>;
+}
+
+/** Starts the programs in a temporary folder, installs the custom resources and registers the cluster. */
+export async function setStage(deps: StageDeps): Promise<Stage> {
+  const { progress } = deps;
+  await using started = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'service-demo-'));
+  if (!deps.keepFolder) started.defer(async () => await rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const adminToken = mintToken('svcadm', randomBytes);
+
+  const [controlPlane, sandbox] = await Promise.all([
+    startControlPlane(folder, adminToken),
+    deps.kubeconfig === undefined ? startSandbox(folder) : undefined,
+  ]);
+  started.use(controlPlane);
+  if (sandbox !== undefined) started.use(sandbox);
+  const controlPlaneUrl = urlIn(controlPlane.readyLine);
+  progress.note(`control plane  ${controlPlaneUrl}`);
+  const kubeconfig = deps.kubeconfig ?? join(folder, 'kubeconfig');
+  const api = started.use(
+    connectCluster({
+      kubeconfig: { kind: 'file', path: kubeconfig },
+      userAgent: 'service-demo',
+      clock: systemClock,
+      random: Math.random,
+      logger: createLogger('demo', 'silent'),
+    }),
+  );
+  progress.note(
+    `cluster        ${sandbox === undefined ? (await api.version()).gitVersion : `sandbox, ${kubeconfig}`}`,
+  );
+
+  const admin = new AdminClient({ baseUrl: controlPlaneUrl, token: adminToken });
+  await admin.call('PUT', '/catalog/podinfo', parse(await readFile(join(import.meta.dirname, 'catalog.yaml'), 'utf8')));
+  const created = await admin.call<{ cluster: { id: string }; registrationToken: string }>(
+    'POST',
+    '/clusters',
+    deps.cluster,
+  );
+  await prepareCluster(api, deps.cluster, controlPlaneUrl, created.registrationToken);
+  started.use(await startOperator(folder, kubeconfig));
+  await untilConnected(admin, created.cluster.id);
+  progress.note(`operator       registered as ${created.cluster.id} (${deps.cluster.slug})`);
+
+  const held = started.move();
+  return {
+    folder,
+    controlPlaneUrl,
+    adminToken,
+    admin,
+    kubeconfig,
+    api,
+    clusterId: created.cluster.id,
+    slug: deps.cluster.slug,
+    [Symbol.asyncDispose]: async () => await held.disposeAsync(),
+  };
+}
+
+async function startControlPlane(folder: string, adminToken: Secret): Promise<Program> {
+  return await Program.start({
+    name: 'control plane',
+    args: [join(ROOT, 'src/control-plane/main.ts')],
+    env: {
+      SERVICE_LISTEN: '127.0.0.1:0',
+      SERVICE_DATA_DIR: join(folder, 'control-plane'),
+      SERVICE_ADMIN_TOKEN: adminToken.expose(),
+    },
+    logFile: join(folder, 'control-plane.log'),
+    startTimeoutMs: 20_000,
+    readyLine: /http:\/\//,
+  });
+}
+
+async function startSandbox(folder: string): Promise<Program> {
+  return await Program.start({
+    name: 'sandbox',
+    args: [join(ROOT, 'src/sandbox/main.ts'), '--kubeconfig', join(folder, 'kubeconfig'), '--release-controller'],
+    env: {},
+    logFile: join(folder, 'sandbox.log'),
+    startTimeoutMs: 20_000,
+  });
+}
+
+async function startOperator(folder: string, kubeconfig: string): Promise<Program> {
+  const stateDir = join(folder, 'operator');
+  await mkdir(stateDir, { recursive: true });
+  return await Program.start({
+    name: 'operator',
+    args: [join(ROOT, 'src/operator/main.ts')],
+    env: {
+      SERVICE_OPERATOR_KUBECONFIG: kubeconfig,
+      SERVICE_OPERATOR_STATE_DIR: stateDir,
+      SERVICE_OPERATOR_LISTEN: '127.0.0.1:0',
+    },
+    logFile: join(folder, 'operator.log'),
+    startTimeoutMs: 20_000,
+  });
+}
+
+/** What a cluster's admin does once: custom resources, namespaces, and the Cluster resource with its token. */
+async function prepareCluster(api: ClusterApi, cluster: ClusterSpec, baseUrl: string, token: string): Promise<void> {
+  const apply = async (object: KubeObject): Promise<void> => {
+    await api.apply(object, { fieldManager: FIELD_MANAGER, force: true });
+  };
+  for (const file of (await readdir(join(ROOT, 'crds'))).toSorted()) {
+    for (const document of parseAllDocuments(await readFile(join(ROOT, 'crds', file), 'utf8')))
+      await apply(document.toJS() as KubeObject);
+  }
+  await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: OPERATOR_NAMESPACE } });
+  for (const name of cluster.allowedNamespaces) {
+    await apply({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels: { [NAMESPACE_LABEL]: NAMESPACE_LABEL_VALUE } },
+    });
+  }
+  await apply({
+    apiVersion: OPS_API_VERSION,
+    kind: 'Cluster',
+    metadata: { name: cluster.slug, namespace: OPERATOR_NAMESPACE },
+    spec: { controlPlaneBaseUrl: baseUrl, registration: { token } },
+  });
+}
+
+async function untilConnected(admin: AdminClient, id: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const cluster = await admin.call<{ status: string; lastContactAt?: string }>('GET', `/clusters/${id}`);
+    if (cluster.status === 'Active' && cluster.lastContactAt !== undefined) return;
+    if (Date.now() > deadline)
+      throw new Error(`the operator did not register within 20 s: cluster ${id} is ${cluster.status}`);
+    await systemClock.sleep(20);
+  }
+}
+
+function urlIn(line: string): string {
+  const found = /https?:\/\/[^\s"]+/.exec(line)?.[0];
+  if (found === undefined) throw new Error(`no URL in the control plane's first line: ${line}`);
+  return found.replace(/\/$/, '');
+}
+
+/** Writes the admin token where `--keep` tells its user to look, readable by that user alone. */
+export async function writeAdminToken(stage: Stage): Promise<string> {
+  const file = join(stage.folder, 'admin-token');
+  await writeFile(file, `${stage.adminToken.expose()}\n`, { mode: 0o600 });
+  return file;
+}
