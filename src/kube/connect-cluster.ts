@@ -1,0 +1,200 @@
+import { refOf, type KubeObject, type ObjectRef } from '../resources/kube-object.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { KubeError, type ClusterApi, type KindRef, type ListOptions } from './cluster-api.ts';
+import { ClusterCredentials, type KubeconfigSource } from './cluster-credentials.ts';
+import { ANSWER_UNREADABLE, KIND_NOT_FOUND, namesMissingObject } from './kube-fault.ts';
+import { bodyOf, sendRequest, type KubeAnswer, type KubeRequest, type RequestDeps } from './kube-request.ts';
+import { listPages } from './list-pages.ts';
+import { ResourceMapper, type ResourceMapping } from './resource-mapper.ts';
+import { retryRequest } from './retry-request.ts';
+import { watchObjects } from './watch-objects.ts';
+
+const PAGE_SIZE = 500;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Seconds a watch is asked to last: spread, so that a restart's watches do not all end together for ever. */
+const WATCH_SECONDS = { least: 290, most: 580 };
+
+export interface ConnectClusterDeps {
+  readonly kubeconfig: KubeconfigSource;
+  readonly userAgent: string;
+  /** Milliseconds for one request (default 30,000). A watch has its own, longer life. */
+  readonly requestTimeoutMs?: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger?: Logger;
+}
+
+/**
+ * The API server of one cluster. Nothing is sent before the first call; a kubeconfig that cannot be used throws here.
+ * get, list, apply and delete are repeated on 429, 5xx and broken connections; create and patches never are.
+ */
+export function connectCluster(deps: ConnectClusterDeps): ClusterApi & AsyncDisposable {
+  const credentials = new ClusterCredentials({ source: deps.kubeconfig, clock: deps.clock });
+  const request: RequestDeps = {
+    credentials,
+    userAgent: deps.userAgent,
+    timeoutMs: deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    clock: deps.clock,
+  };
+  const send = async (ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> => sendRequest(request, ask, signal);
+  const resend = async (ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> => {
+    let attempts = 0;
+    return retryRequest(deps, signal, async () => {
+      attempts += 1;
+      if (attempts > 1) deps.logger?.debug({ method: ask.method, path: ask.path, attempts }, 'request repeated');
+      return send(ask, signal);
+    });
+  };
+  const mapper = new ResourceMapper({
+    server: credentials.server,
+    clock: deps.clock,
+    discover: async (path, signal) => {
+      try {
+        return parse(await resend({ method: 'GET', path }, signal));
+      } catch (error) {
+        if (error instanceof KubeError && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+  });
+  const pathOf = async (ref: ObjectRef, signal?: AbortSignal): Promise<string> =>
+    objectPath(await mapper.map(ref, signal), ref);
+  /** Turns a 404 for an object that is not there into `undefined`; any other 404 means that its kind is not served. */
+  const missing = (error: unknown, ref: KindRef): undefined => {
+    if (!(error instanceof KubeError) || error.status !== 404 || error.reason === KIND_NOT_FOUND) throw error;
+    if (namesMissingObject(bodyOf(error))) return undefined;
+    mapper.forget(ref.apiVersion);
+    const message = `${credentials.server} no longer serves ${ref.kind} of ${ref.apiVersion} (${error.message})`;
+    throw new KubeError(message, { status: 404, reason: KIND_NOT_FOUND, cause: error });
+  };
+
+  return {
+    async get<T extends KubeObject>(ref: ObjectRef, signal?: AbortSignal) {
+      try {
+        return parse<T>(await resend({ method: 'GET', path: await pathOf(ref, signal) }, signal));
+      } catch (error) {
+        return missing(error, ref);
+      }
+    },
+    async list<T extends KubeObject>(kind: KindRef, options: ListOptions = {}, signal?: AbortSignal) {
+      const path = collectionPath(await mapper.map(kind, signal), options.namespace);
+      try {
+        return await listPages<T>(pick(kind), options.limit ?? PAGE_SIZE, async (limit, token) => {
+          const query = { ...selectors(options), limit: limit === 0 ? undefined : String(limit), continue: token };
+          return parse(await resend({ method: 'GET', path: path + queryOf(query) }, signal));
+        });
+      } catch (error) {
+        missing(error, kind);
+        throw error;
+      }
+    },
+    async *watch(kind, options, signal) {
+      const path = collectionPath(await mapper.map(kind, signal), options.namespace);
+      const { least, most } = WATCH_SECONDS;
+      const timeoutSeconds = options.timeoutSeconds ?? Math.round(least + deps.random() * (most - least));
+      const query = queryOf({
+        ...selectors(options),
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        resourceVersion: options.resourceVersion,
+        timeoutSeconds: String(timeoutSeconds),
+      });
+      yield* watchObjects(request, { kind: pick(kind), path: path + query, timeoutSeconds }, signal);
+    },
+    async apply<T extends KubeObject>(
+      object: KubeObject,
+      options: Parameters<ClusterApi['apply']>[1],
+      signal?: AbortSignal,
+    ) {
+      const query = queryOf({
+        fieldManager: options.fieldManager,
+        force: options.force === true ? 'true' : undefined,
+        dryRun: options.dryRun === true ? 'All' : undefined,
+      });
+      const path = (await pathOf(refOf(object), signal)) + subresource(options) + query;
+      // JSON is YAML, so the body needs no other encoder.
+      const contentType = 'application/apply-patch+yaml';
+      const answer = await resend({ method: 'PATCH', path, body: JSON.stringify(object), contentType }, signal);
+      return { object: parse<T>(answer), created: answer.status === 201 };
+    },
+    async create<T extends KubeObject>(object: KubeObject, fieldManager: string, signal?: AbortSignal) {
+      const path = collectionPath(await mapper.map(object, signal), object.metadata.namespace, true);
+      const body = JSON.stringify(object);
+      return parse<T>(await send({ method: 'POST', path: path + queryOf({ fieldManager }), body }, signal));
+    },
+    async mergePatch(ref, patch, options = {}, signal) {
+      const path = (await pathOf(ref, signal)) + subresource(options) + queryOf({ fieldManager: options.fieldManager });
+      const contentType = 'application/merge-patch+json';
+      return parse(await send({ method: 'PATCH', path, body: JSON.stringify(patch), contentType }, signal));
+    },
+    async jsonPatch(ref, patch, options = {}, signal) {
+      const path = (await pathOf(ref, signal)) + subresource(options) + queryOf({ fieldManager: options.fieldManager });
+      const contentType = 'application/json-patch+json';
+      return parse(await send({ method: 'PATCH', path, body: JSON.stringify(patch), contentType }, signal));
+    },
+    async delete(ref, options = {}, signal) {
+      const { uid, resourceVersion, propagationPolicy } = options;
+      const body = JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+        ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions: { uid, resourceVersion } }),
+      });
+      try {
+        await resend({ method: 'DELETE', path: await pathOf(ref, signal), body }, signal);
+        return true;
+      } catch (error) {
+        missing(error, ref);
+        return false;
+      }
+    },
+    async version(signal) {
+      return parse<{ gitVersion: string }>(await resend({ method: 'GET', path: '/version' }, signal));
+    },
+    async [Symbol.asyncDispose]() {
+      await credentials[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function objectPath(mapping: ResourceMapping, ref: ObjectRef): string {
+  if (ref.name === '') throw new KubeError(`a ${ref.kind} without a name`, { status: 400, reason: 'BadRequest' });
+  return `${collectionPath(mapping, ref.namespace, true)}/${encodeURIComponent(ref.name)}`;
+}
+
+function collectionPath(mapping: ResourceMapping, namespace: string | undefined, one = false): string {
+  if (!mapping.namespaced) return `${mapping.root}/${mapping.plural}`;
+  if (namespace !== undefined && namespace !== '') {
+    return `${mapping.root}/namespaces/${encodeURIComponent(namespace)}/${mapping.plural}`;
+  }
+  if (one) throw new KubeError(`${mapping.plural} need a namespace`, { status: 400, reason: 'BadRequest' });
+  return `${mapping.root}/${mapping.plural}`;
+}
+
+function selectors(options: ListOptions): Record<string, string | undefined> {
+  return { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+}
+
+function subresource(options: { readonly subresource?: 'status' }): string {
+  return options.subresource === undefined ? '' : `/${options.subresource}`;
+}
+
+function queryOf(values: Readonly<Record<string, string | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, value);
+  return query.size === 0 ? '' : `?${query.toString()}`;
+}
+
+function pick({ apiVersion, kind }: KindRef): KindRef {
+  return { apiVersion, kind };
+}
+
+function parse<T>(answer: KubeAnswer): T {
+  try {
+    return JSON.parse(answer.body) as T;
+  } catch (error) {
+    const message = `the API server answered ${answer.status} with something that is not JSON: ${answer.body.slice(0, 100)}`;
+    throw new KubeError(message, { status: 0, reason: ANSWER_UNREADABLE, cause: error });
+  }
+}

@@ -1,0 +1,104 @@
+import type { KubeObject } from '../resources/kube-object.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { KubeError, type ClusterApi, type Informer, type KindRef, type WatchEvent } from './cluster-api.ts';
+import { ObjectCache } from './object-cache.ts';
+
+export interface InformerDeps {
+  readonly api: ClusterApi;
+  readonly kind: KindRef;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+const WAIT = { minMs: 100, maxMs: 30_000 };
+
+/**
+ * A watched set of one kind:
+ *
+ *     list ──► watch from its version ──cut, timeout──► watch from the last version seen
+ *      ▲                 │
+ *      └── 410, 404 ─────┘     (every step that failed, or brought nothing, is followed by a growing wait)
+ */
+export function createInformer<T extends KubeObject>(deps: InformerDeps): Informer<T> {
+  const cache = new ObjectCache<T>(deps.logger);
+  const firstList = Promise.withResolvers<void>();
+  // Rejected when `run` ends before the first list; whoever waits is told, and nobody waiting is no fault.
+  firstList.promise.catch(() => undefined);
+  const scope = {
+    ...(deps.namespace === undefined ? {} : { namespace: deps.namespace }),
+    ...(deps.labelSelector === undefined ? {} : { labelSelector: deps.labelSelector }),
+  };
+  let version: string | undefined;
+
+  /** Whether anything came, which is what ends a row of failures. */
+  const follow = async (resourceVersion: string, signal: AbortSignal): Promise<boolean> => {
+    let heard = false;
+    const started = deps.clock.now().getTime();
+    const events = deps.api.watch<T>(deps.kind, { ...scope, resourceVersion }, signal);
+    for await (const event of events) {
+      heard = true;
+      version = take(event) ?? version;
+    }
+    return heard || deps.clock.now().getTime() - started > WAIT.maxMs;
+  };
+
+  const take = (event: WatchEvent<T>): string | undefined => {
+    if (event.type === 'BOOKMARK') return event.resourceVersion;
+    if (event.type === 'DELETED') cache.remove(event.object);
+    else cache.put(event.object);
+    return event.object.metadata.resourceVersion;
+  };
+
+  const step = async (signal: AbortSignal): Promise<boolean> => {
+    if (version !== undefined) return follow(version, signal);
+    const list = await deps.api.list<T>(deps.kind, scope, signal);
+    cache.replace(list.items);
+    version = list.resourceVersion;
+    firstList.resolve();
+    return true;
+  };
+
+  return {
+    async synced(signal) {
+      if (signal === undefined) return firstList.promise;
+      signal.throwIfAborted();
+      const aborted = Promise.withResolvers<never>();
+      const onAbort = (): void => aborted.reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        await Promise.race([firstList.promise, aborted.promise]);
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+      }
+    },
+    get: (namespace, name) => cache.get(namespace, name),
+    list: () => cache.list(),
+    onChange: (listener) => cache.listen(listener),
+    async run(signal) {
+      let failures = 0;
+      while (!signal.aborted) {
+        try {
+          failures = (await step(signal)) ? 0 : failures + 1;
+        } catch (error) {
+          if (signal.aborted) break;
+          failures += 1;
+          version = mustListAgain(error) ? undefined : version;
+          const level = failures === 1 ? 'debug' : 'warn';
+          deps.logger[level]({ err: error, kind: deps.kind.kind, failures }, 'watching is interrupted');
+        }
+        if (failures > 0) await deps.clock.sleep(backoffMs(WAIT, failures, deps.random), signal).catch(() => undefined);
+      }
+      firstList.reject(signal.reason);
+    },
+  };
+}
+
+/** 410: the version is too old to resume from. 404: the kind went away, and its objects with it, or will come back anew. */
+function mustListAgain(error: unknown): boolean {
+  return error instanceof KubeError && (error.status === 410 || error.status === 404);
+}

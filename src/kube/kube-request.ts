@@ -1,0 +1,193 @@
+import { request, type Dispatcher } from 'undici';
+import type { Clock } from '../runtime/clock.ts';
+import { KubeError } from './cluster-api.ts';
+import type { ClusterCredentials } from './cluster-credentials.ts';
+import { ABORTED, ANSWER_TOO_LARGE, CONNECTION_FAILED, faultOfAnswer, TIMED_OUT } from './kube-fault.ts';
+
+/** Largest answer read whole (a page of 500 large objects stays below it); one error body is cut much earlier. */
+const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
+const MAX_ERROR_BYTES = 256 * 1024;
+
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path and query, from the server's root. */
+  readonly path: string;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
+export interface KubeAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface RequestDeps {
+  readonly credentials: ClusterCredentials;
+  readonly userAgent: string;
+  /** Milliseconds for one request, from the first byte out to the last byte in. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** One request, once: the whole answer of a success or 404, `KubeError` otherwise. */
+export async function sendRequest(deps: RequestDeps, ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> {
+  return withDeadline(deps, ask, signal, async (inner) => {
+    const answer = await open(deps, ask, inner);
+    const limit = answer.statusCode < 300 ? MAX_ANSWER_BYTES : MAX_ERROR_BYTES;
+    const body = await readWhole(answer.body, limit, whereOf(deps, ask));
+    if (answer.statusCode < 300) return { status: answer.statusCode, body };
+    throw withBody(faultOf(deps, ask, answer, body), body);
+  });
+}
+
+/** Opens a stream (a watch): resolves at the answer's headers; the caller reads, and destroys, the body. */
+export async function openStream(
+  deps: RequestDeps,
+  ask: KubeRequest,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData['body']> {
+  // The stream outlives the deadline of its headers, and then follows the caller's signal alone.
+  const stream = new AbortController();
+  const onAbort = (): void => stream.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await withDeadline(deps, ask, signal, async (inner) => {
+      inner.addEventListener('abort', () => stream.abort(), { once: true });
+      const answer = await open(deps, ask, stream.signal);
+      if (answer.statusCode < 300) {
+        answer.body.once('close', () => signal.removeEventListener('abort', onAbort));
+        return answer.body;
+      }
+      const body = await readWhole(answer.body, MAX_ERROR_BYTES, whereOf(deps, ask));
+      throw withBody(faultOf(deps, ask, answer, body), body);
+    });
+  } catch (error) {
+    signal.removeEventListener('abort', onAbort);
+    throw error;
+  }
+}
+
+/** The raw body of a refused request, kept beside the error for the one caller that tells two kinds of 404 apart. */
+const bodies = new WeakMap<KubeError, string>();
+
+export function bodyOf(error: KubeError): string {
+  return bodies.get(error) ?? '';
+}
+
+function withBody(error: KubeError, body: string): KubeError {
+  bodies.set(error, body);
+  return error;
+}
+
+async function open(deps: RequestDeps, ask: KubeRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  const { dispatcher, headers } = await deps.credentials.connection();
+  const answer = await request(`${deps.credentials.server}${ask.path}`, {
+    dispatcher,
+    method: ask.method,
+    signal,
+    body: ask.body ?? null,
+    headers: {
+      ...headers,
+      accept: 'application/json',
+      'user-agent': deps.userAgent,
+      ...(ask.body === undefined ? {} : { 'content-type': ask.contentType ?? 'application/json' }),
+    },
+  });
+  if (answer.statusCode === 401) deps.credentials.refresh();
+  return answer;
+}
+
+/** Aborts the work when the time is up, and turns whatever then breaks into one error that says so. */
+async function withDeadline<T>(
+  deps: RequestDeps,
+  ask: KubeRequest,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const where = whereOf(deps, ask);
+  if (signal?.aborted) throw aborted(where, signal);
+  const inner = new AbortController();
+  const done = new AbortController();
+  let late = false;
+  const onAbort = (): void => inner.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const deadline = deps.clock.sleep(deps.timeoutMs, done.signal).then(
+    () => {
+      late = true;
+      inner.abort();
+    },
+    () => undefined,
+  );
+  try {
+    // Raced as well as aborted: an exec plugin or a name lookup does not listen to a signal.
+    return await Promise.race([work(inner.signal), rejection(inner.signal)]);
+  } catch (error) {
+    if (late) throw new KubeError(`${where}: no answer within ${deps.timeoutMs} ms`, { status: 0, reason: TIMED_OUT });
+    if (hasAborted(signal)) throw aborted(where, signal);
+    if (error instanceof KubeError) throw error;
+    throw new KubeError(`${where}: ${describe(error)}`, { status: 0, reason: CONNECTION_FAILED, cause: error });
+  } finally {
+    done.abort();
+    signal?.removeEventListener('abort', onAbort);
+    void deadline;
+  }
+}
+
+function aborted(where: string, signal: AbortSignal): KubeError {
+  return new KubeError(`${where}: aborted`, { status: 0, reason: ABORTED, cause: signal.reason });
+}
+
+/** A question of its own, since the type checker remembers the answer from before the wait. */
+function hasAborted(signal: AbortSignal | undefined): signal is AbortSignal {
+  return signal?.aborted === true;
+}
+
+async function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('aborted')), { once: true });
+  });
+}
+
+async function readWhole(body: AsyncIterable<unknown>, limit: number, where: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    const bytes = chunk as Buffer;
+    size += bytes.length;
+    // Leaving the loop destroys the stream.
+    if (size > limit) {
+      throw new KubeError(`${where}: the answer is larger than ${limit} bytes`, {
+        status: 0,
+        reason: ANSWER_TOO_LARGE,
+      });
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function faultOf(deps: RequestDeps, ask: KubeRequest, answer: Dispatcher.ResponseData, body: string): KubeError {
+  const retryAfter = Number(headerOf(answer, 'retry-after'));
+  return faultOfAnswer({
+    status: answer.statusCode,
+    contentType: headerOf(answer, 'content-type'),
+    body,
+    where: whereOf(deps, ask),
+    ...(retryAfter > 0 ? { retryAfter } : {}),
+  });
+}
+
+function headerOf(answer: Dispatcher.ResponseData, name: string): string {
+  const value = answer.headers[name];
+  return Array.isArray(value) ? (value[0] ?? '') : (value ?? '');
+}
+
+function whereOf(deps: RequestDeps, ask: KubeRequest): string {
+  return `${ask.method} ${deps.credentials.server}${ask.path.replace(/\?.*$/, '')}`;
+}
+
+/** `ECONNREFUSED connect ECONNREFUSED 127.0.0.1:1`, also out of an AggregateError, whose own message is empty. */
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
