@@ -1,0 +1,19 @@
+import type { IntentRecord } from './intent-record.ts';
+import type { IntentRequest } from './intent-request.ts';
+
+/**
+ * An update names only what changes: catalog entry, chart version and values that it leaves out are those of the last
+ * install or update. A field that is given replaces the earlier one whole; so an intent always holds all that is desired
+ * and can be rendered alone. Other actions, and an update of nothing, come back as they are.
+ */
+export function carryForward(request: IntentRequest, last: IntentRecord | undefined): IntentRequest {
+  if (request.action !== 'update' || last === undefined) return request;
+  if (last.action !== 'install' && last.action !== 'update') return request;
+  const { catalogEntry, chartVersion, values } = last;
+  return {
+    ...(catalogEntry === undefined ? {} : { catalogEntry }),
+    ...(chartVersion === undefined ? {} : { chartVersion }),
+    ...(values === undefined ? {} : { values }),
+    ...request,
+  };
+}

@@ -1,0 +1,37 @@
+import { Type, type Static } from 'typebox';
+import { EntryName, NamespaceName, ObjectName, SemverVersion } from '../protocol/names.ts';
+import { compileParser } from '../protocol/parse.ts';
+import { INTENT_ACTIONS, type IntentAction } from './intent-record.ts';
+
+/** Longest `reason`, in UTF-16 units. */
+export const MAX_REASON = 1000;
+
+// No control characters, line separators or text-direction overrides: a reason stands in commits and logs as one line.
+const REASON_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${MAX_REASON}}$`;
+
+/** Body of `POST /clusters/{id}/intents` (decisions, "Admin API"). */
+export const IntentRequest = Type.Object(
+  {
+    action: Type.Unsafe<IntentAction>({ type: 'string', enum: [...INTENT_ACTIONS] }),
+    namespace: NamespaceName,
+    name: ObjectName,
+    catalogEntry: Type.Optional(EntryName),
+    chartVersion: Type.Optional(SemverVersion),
+    values: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'chart values, an object' })),
+    operationTemplate: Type.Optional(EntryName),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'parameters of the operation template, an object' }),
+    ),
+    reason: Type.Optional(
+      Type.String({
+        pattern: REASON_PATTERN,
+        description: `one paragraph of 1 to ${MAX_REASON} characters without line breaks or control characters`,
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type IntentRequest = Static<typeof IntentRequest>;
+
+/** @throws AppError `constraint_violated` with every fault of the body */
+export const parseIntentRequest: (body: unknown) => IntentRequest = compileParser(IntentRequest);

@@ -1,0 +1,29 @@
+import type { ChartSource } from '../protocol/chart.ts';
+import type { IntentAction } from './intent-record.ts';
+
+/** An entry of the organization's catalog, as far as the checks need it. */
+export interface CatalogEntry {
+  readonly chart: ChartSource;
+  /** Allowed versions, a semver range. */
+  readonly versions: string;
+  readonly defaultValues?: Readonly<Record<string, unknown>>;
+}
+
+/** The newest accepted intent about the same kind, namespace and name on the cluster. */
+export interface LastIntent {
+  readonly action: IntentAction;
+  /** `failed` and `removed` leave room for another try; see `actionDoesNotFitHistory`. */
+  readonly state: string;
+}
+
+/** What the checks judge an intent against: the cluster's record, the catalog, and what was asked for before. */
+export interface PolicyContext {
+  readonly allowedNamespaces: readonly string[];
+  readonly allowedCatalogEntries: readonly string[];
+  readonly allowedOperationTemplates: readonly string[];
+  /** The organization's catalog entry of the name that the intent gives; undefined when there is none. */
+  readonly catalogEntry?: CatalogEntry;
+  readonly lastIntent?: LastIntent;
+  /** Size of the rendered manifest in bytes, once there is one. */
+  readonly manifestBytes?: number;
+}

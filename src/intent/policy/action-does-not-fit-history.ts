@@ -1,0 +1,41 @@
+import type { IntentAction } from '../intent-record.ts';
+import type { IntentRequest } from '../intent-request.ts';
+import type { LastIntent, PolicyContext } from '../policy-context.ts';
+import type { Violation } from '../violation.ts';
+
+/**
+ * The action makes no sense after the last one: update or uninstall of what was never installed (or is uninstalled
+ * already), install over what is there, operate under a name that an operation has.
+ *
+ * A failed install may be installed again or updated. An operation runs once, so its name is free again only once it
+ * failed before it ran or is removed.
+ */
+export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyContext): Violation[] {
+  const allowed = fittingActions(intent.action, context.lastIntent);
+  if (allowed.includes(intent.action)) return [];
+  return [{ code: 'constraint_violated', path: '/action', message: explain(intent), allowed }];
+}
+
+function fittingActions(action: IntentAction, last: LastIntent | undefined): readonly IntentAction[] {
+  if (action === 'operate') return last === undefined || hasEnded(last) ? ['operate'] : [];
+  if (last === undefined || last.action === 'uninstall' || last.state === 'removed') return ['install'];
+  if (last.action === 'install' && last.state === 'failed') return ['install', 'update', 'uninstall'];
+  return ['update', 'uninstall'];
+}
+
+function hasEnded({ state }: LastIntent): boolean {
+  return state === 'failed' || state === 'removed';
+}
+
+function explain({ action, namespace, name }: IntentRequest): string {
+  const what = `${namespace}/${name}`;
+  switch (action) {
+    case 'install':
+      return `${what} is installed already; use update to change it`;
+    case 'update':
+    case 'uninstall':
+      return `${what} is not installed on this cluster; use install first`;
+    case 'operate':
+      return `an operation ${what} exists already and an operation runs once; choose another name`;
+  }
+}

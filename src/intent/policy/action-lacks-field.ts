@@ -1,0 +1,43 @@
+import type { IntentAction } from '../intent-record.ts';
+import type { IntentRequest } from '../intent-request.ts';
+import type { Violation } from '../violation.ts';
+
+type ActionField = 'catalogEntry' | 'chartVersion' | 'values' | 'operationTemplate' | 'parameters';
+
+const ACTION_FIELDS: readonly ActionField[] = [
+  'catalogEntry',
+  'chartVersion',
+  'values',
+  'operationTemplate',
+  'parameters',
+];
+
+/** The fields that an action needs and may have, beyond `action`, `namespace`, `name` and `reason`. */
+const FIELDS: Readonly<
+  Record<IntentAction, { readonly required: readonly ActionField[]; readonly optional: readonly ActionField[] }>
+> = {
+  install: { required: ['catalogEntry', 'chartVersion'], optional: ['values'] },
+  update: { required: ['catalogEntry', 'chartVersion'], optional: ['values'] },
+  uninstall: { required: [], optional: [] },
+  operate: { required: ['operationTemplate'], optional: ['parameters'] },
+};
+
+/**
+ * The action lacks a field that it needs, or has one that belongs to another action. An update is judged after
+ * `carryForward`, so it lacks nothing that the intent before it had.
+ */
+export function actionLacksField(intent: IntentRequest): Violation[] {
+  const { required, optional } = FIELDS[intent.action];
+  const allowed = [...required, ...optional];
+  const takes = allowed.length === 0 ? 'none of the optional fields but reason' : `${allowed.join(', ')} and reason`;
+  return ACTION_FIELDS.flatMap((field): Violation[] => {
+    const path = `/${field}`;
+    if (intent[field] === undefined) {
+      const missing = `is required for action ${intent.action}`;
+      return required.includes(field) ? [{ code: 'constraint_violated', path, message: missing }] : [];
+    }
+    if (allowed.includes(field)) return [];
+    const message = `does not belong to action ${intent.action}, which takes ${takes}`;
+    return [{ code: 'constraint_violated', path, message, allowed }];
+  });
+}
