@@ -1,10 +1,23 @@
-import type { DesiredSet } from '../delivery/delivery.ts';
+import type { DesiredItem, DesiredSet, Outcome } from '../delivery/delivery.ts';
+import type { Reporter } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
+import { refOf, type ObjectRef } from '../resources/kube-object.ts';
+import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { applyItem } from './apply-item.ts';
 import type { ApplyReport } from './apply-report.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
+import { objectKey } from './inventory-record.ts';
+import { Pass } from './pass.ts';
+import { failed } from './refusal.ts';
+import { refOfTombstone, removeItem } from './remove-item.ts';
+import { greaterPair, pairOf } from './source-pair.ts';
+import { refOfRecord, vanished } from './vanished.ts';
+
+/** Writes under way at a time: enough to hide latency, few enough for a small API server. */
+const CONCURRENCY = 8;
 
 /** Brings one desired set about in the cluster. The same for every transport. */
 export interface ApplyLoop {
@@ -18,8 +31,131 @@ export interface ApplyLoopDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
+  /** Told of uninstalls whose object was not there any more. */
+  readonly reporter?: Reporter;
 }
 
-export function createApplyLoop(_deps: ApplyLoopDeps): ApplyLoop {
-  throw new Error('not written yet');
+export function createApplyLoop(deps: ApplyLoopDeps): ApplyLoop {
+  return { apply: (set, signal) => applySet(deps, set, signal) };
+}
+
+async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSignal): Promise<ApplyReport> {
+  const pass = new Pass(deps, deps.policy(), set.revision);
+  const outcomes = new Map<string, Outcome>();
+  let inventoryBehind = false;
+  const gone = vanished(set, deps.inventory.records());
+  try {
+    const refs = [
+      ...set.objects.map(({ object }) => refOf(object)),
+      ...set.removals.map(({ tombstone }) => refOfTombstone(tombstone)),
+      ...gone.map(refOfRecord),
+    ];
+    await pass.live.expect(
+      refs.filter((ref) => pass.mayRead(ref)),
+      signal,
+    );
+  } catch (error) {
+    // Each item then reads for itself and says what is wrong.
+    signal.throwIfAborted();
+    deps.logger.warn({ err: error }, 'cannot list what is in the cluster');
+  }
+
+  const newestOf = newestItems(set.objects);
+  // Deletions first: what they remember keeps an older manifest of the same set from bringing the object back.
+  await inTurns(set.removals, signal, async (removal) => {
+    const wanted = newestOf.get(objectKey(removal.tombstone));
+    const wantedPair = wanted === undefined ? undefined : pairOf(wanted.object);
+    outcomes.set(removal.key, await removeItem(pass, removal, wantedPair, signal));
+  });
+  await inTurns(set.objects, signal, async (item) => {
+    const newest = newestOf.get(objectKey(refOf(item.object))) ?? item;
+    outcomes.set(item.key, isOvershadowed(item, newest) ?? (await applyItem(pass, item, signal)));
+  });
+
+  const removedWithoutTombstone: ObjectRef[] = [];
+  await inTurns(gone, signal, async (record) => {
+    const ref = refOfRecord(record);
+    const isLive = await stillThere(pass, ref, record.uid, signal);
+    if (isLive) removedWithoutTombstone.push(ref);
+    else
+      deps.inventory.remember({
+        ...ref,
+        epoch: record.epoch,
+        generation: record.generation,
+        at: deps.clock.now().toISOString(),
+      });
+  });
+
+  try {
+    await deps.inventory.save(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Nothing is lost: labels and the next pass restore what it would have said.
+    inventoryBehind = true;
+    deps.logger.warn({ err: error }, 'cannot save the inventory; it is tried again');
+  }
+  return {
+    revision: set.revision,
+    outcomes,
+    removals: new Set(set.removals.map(({ key }) => key)),
+    removedWithoutTombstone: removedWithoutTombstone.sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1)),
+    faults: set.faults,
+    retryable: inventoryBehind || [...outcomes.values()].some(mayPass),
+  };
+}
+
+/** By object: the item with the highest pair. */
+function newestItems(items: readonly DesiredItem[]): ReadonlyMap<string, DesiredItem> {
+  const newest = new Map<string, DesiredItem>();
+  for (const item of items) {
+    const key = objectKey(refOf(item.object));
+    const other = newest.get(key);
+    const pair = pairOf(item.object);
+    if (other === undefined || greaterPair(pairOf(other.object), pair) === pair) newest.set(key, item);
+  }
+  return newest;
+}
+
+/** Two files that name one object would overwrite each other in turn, pass after pass: the newer one counts. */
+function isOvershadowed(item: DesiredItem, newest: DesiredItem): Outcome | undefined {
+  if (newest === item) return undefined;
+  return failed(Reason.ManifestRefused, `${newest.key} names the same object; keep one of the two`);
+}
+
+async function stillThere(pass: Pass, ref: ObjectRef, uid: string, signal: AbortSignal): Promise<boolean> {
+  // Not readable is not gone.
+  if (!pass.mayRead(ref)) return true;
+  try {
+    return (await pass.live.get(ref, signal))?.metadata.uid === uid;
+  } catch {
+    signal.throwIfAborted();
+    return true;
+  }
+}
+
+/** Worth a later try with nothing new in the source. */
+function mayPass(outcome: Outcome): boolean {
+  switch (outcome.state) {
+    case 'failed':
+    case 'conflict':
+    case 'refused':
+      return outcome.reason !== Reason.ManifestInvalid && outcome.reason !== Reason.ManifestRefused;
+    case 'applied':
+    case 'unchanged':
+    case 'deleted':
+    case 'absent':
+    case 'stale':
+      return false;
+  }
+}
+
+async function inTurns<T>(items: readonly T[], signal: AbortSignal, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of rest) {
+      signal.throwIfAborted();
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker));
 }

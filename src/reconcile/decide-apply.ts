@@ -1,4 +1,4 @@
-import type { KubeObject } from '../resources/kube-object.ts';
+import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
@@ -7,7 +7,13 @@ import { fingerprint, holds } from './drift.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { conflict, failed, refused, stale, type Refusal } from './refusal.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
-import { isManaged, kindIsNotDelivered, namespaceIsNotAllowed, namespaceIsNotThere, writesArePaused } from './write-checks.ts';
+import {
+  isManaged,
+  kindIsNotDelivered,
+  namespaceIsNotAllowed,
+  namespaceIsNotThere,
+  writesArePaused,
+} from './write-checks.ts';
 
 /** Everything that the decision about one manifest rests on. */
 export interface ApplySituation {
@@ -37,7 +43,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
   const name = desired.metadata.namespace;
   const outcome =
     namespaceIsNotAllowed(name, policy) ??
-    kindIsNotDelivered(desired) ??
+    kindIsNotDelivered(refOf(desired)) ??
     namesAnotherCluster(desired, policy) ??
     orderIsOld(situation) ??
     writesArePaused(policy, namespace, live, desired) ??
@@ -49,7 +55,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
 
   const manifest = labelled(desired, policy.clusterId);
   const print = fingerprint(manifest);
-  if (live !== undefined && situation.record?.fingerprint === print && holds(live, withoutStatus(manifest))) {
+  if (live !== undefined && situation.record?.fingerprint === print && holds(live, manifest)) {
     return { kind: 'keep', pair, fingerprint: print };
   }
   const resourceVersion = live?.metadata.resourceVersion;
@@ -83,7 +89,10 @@ function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusa
   const known = greaterPair(live === undefined ? undefined : pairOf(live), lastPair);
   const order = known === undefined ? 1 : compareSource(pair, known);
   if (known !== undefined && order < 0) {
-    return stale(Reason.StaleSource, `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`);
+    return stale(
+      Reason.StaleSource,
+      `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`,
+    );
   }
   if (order > 0 && pair.epoch < policy.deliveryEpoch) {
     return stale(
@@ -109,10 +118,10 @@ function liveIsNotOurs(live: KubeObject | undefined, policy: ClusterPolicy): Ref
 }
 
 /** The manifest as it is sent: with both labels, and without what only the server sets. */
-function labelled(desired: KubeObject, clusterId: string): KubeObject {
+function labelled({ status: _status, ...desired }: KubeObject, clusterId: string): KubeObject {
   const { name, namespace, labels, annotations } = desired.metadata;
   return {
-    ...withoutStatus(desired),
+    ...desired,
     metadata: {
       name,
       ...(namespace === undefined ? {} : { namespace }),
@@ -120,9 +129,4 @@ function labelled(desired: KubeObject, clusterId: string): KubeObject {
       ...(annotations === undefined ? {} : { annotations }),
     },
   };
-}
-
-function withoutStatus(object: KubeObject): KubeObject {
-  const { status: _status, ...rest } = object;
-  return rest;
 }

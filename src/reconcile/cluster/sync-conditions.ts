@@ -1,10 +1,88 @@
+import type { Outcome } from '../../delivery/delivery.ts';
 import type { Condition } from '../../protocol/condition.ts';
+import { Reason } from '../../resources/reasons.ts';
 import type { ApplyReport } from '../apply-report.ts';
+
+/** Named in one message; what is beyond is counted. */
+const MAX_NAMED = 20;
+/** Of one item's own message. */
+const MAX_ITEM_MESSAGE = 300;
+
+interface BadItem {
+  readonly key: string;
+  readonly reason: string;
+  readonly message: string;
+}
 
 /**
  * `Synced` and `RemovedWithoutTombstone` of the Cluster's status, from the last pass. Each has a reason and a message
  * that names every bad item (bounded; says how many more). `lastTransitionTime` is left to who merges them.
  */
-export function syncConditions(_report: ApplyReport): readonly Condition[] {
-  throw new Error('not written yet');
+export function syncConditions(report: ApplyReport): readonly Omit<Condition, 'lastTransitionTime'>[] {
+  return [synced(report), removedWithoutTombstone(report)];
+}
+
+function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
+  const bad = badItems(report);
+  const total = report.outcomes.size + report.faults.length;
+  if (bad.length === 0) {
+    const message = `revision ${report.revision} is applied (${total} ${total === 1 ? 'file' : 'files'})`;
+    return { type: 'Synced', status: 'True', reason: Reason.Applied, message };
+  }
+  const reasons = new Set(bad.map(({ reason }) => reason));
+  const [only] = reasons;
+  const reason = reasons.size === 1 && only !== undefined ? only : Reason.PartlyApplied;
+  const named = bad.slice(0, MAX_NAMED).map((item) => `${item.key}: ${item.reason}: ${shorten(item.message)}`);
+  const message = `revision ${report.revision}: ${bad.length} of ${total} not applied: ${withMore(named, bad.length)}`;
+  return { type: 'Synced', status: 'False', reason, message };
+}
+
+function removedWithoutTombstone(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
+  const type = 'RemovedWithoutTombstone';
+  const kept = report.removedWithoutTombstone;
+  if (kept.length === 0) {
+    const message = 'every applied object has its file or had a tombstone';
+    return { type, status: 'False', reason: Reason.AllFilesPresent, message };
+  }
+  const named = kept.slice(0, MAX_NAMED).map((ref) => `${ref.kind} ${ref.namespace ?? ''}/${ref.name}`);
+  const message =
+    `kept in the cluster although the file is gone: ${withMore(named, kept.length)}; ` +
+    'uninstall through the control plane, or restore the file';
+  return { type, status: 'True', reason: Reason.FileRemoved, message };
+}
+
+function badItems(report: ApplyReport): readonly BadItem[] {
+  const outcomes = [...report.outcomes]
+    .filter(([key, outcome]) => isBad(outcome, report.removals.has(key)))
+    .map(([key, outcome]) => ({
+      key,
+      reason: 'reason' in outcome ? outcome.reason : '',
+      message: 'message' in outcome ? outcome.message : '',
+    }));
+  return [...report.faults, ...outcomes].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+}
+
+/** A tombstone stays in its source long after what it asked for, and is stale once the object is made anew: no fault. */
+function isBad(outcome: Outcome, isRemoval: boolean): boolean {
+  switch (outcome.state) {
+    case 'applied':
+    case 'unchanged':
+    case 'deleted':
+    case 'absent':
+      return false;
+    case 'stale':
+      return !isRemoval;
+    case 'failed':
+    case 'conflict':
+    case 'refused':
+      return true;
+  }
+}
+
+function withMore(named: readonly string[], total: number): string {
+  return named.join('; ') + (total > named.length ? `; and ${total - named.length} more` : '');
+}
+
+function shorten(message: string): string {
+  return message.length <= MAX_ITEM_MESSAGE ? message : `${message.slice(0, MAX_ITEM_MESSAGE - 1)}…`;
 }

@@ -1,0 +1,84 @@
+import type { DesiredItem, Outcome } from '../delivery/delivery.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+import { refOf } from '../resources/kube-object.ts';
+import { FIELD_MANAGER, INTENT_ID_ANNOTATION } from '../resources/labels.ts';
+import { Reason } from '../resources/reasons.ts';
+import { decideApply, type ApplyDecision } from './decide-apply.ts';
+import { apiIsGone, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
+import type { Pass } from './pass.ts';
+import { failed } from './refusal.ts';
+
+/** Races with status writes and people are lost now and then, never for long. */
+const MAX_TRIES = 5;
+
+/** Brings one manifest about. Throws only what is a bug, or the signal's reason. */
+export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSignal): Promise<Outcome> {
+  const ref = refOf(item.object);
+  const { inventory } = pass.deps;
+  const namespace = ref.namespace ?? '';
+  if (pass.apiIsGone) return apiIsGone(Reason.ApplyFailed);
+  try {
+    let live = await pass.liveIfAllowed(ref, signal);
+    for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+      const decision = decideApply({
+        desired: item.object,
+        live,
+        namespace: await pass.namespace(namespace, signal),
+        policy: pass.policy,
+        record: inventory.find(ref),
+        lastPair: inventory.lastPair(ref),
+      });
+      if (decision.kind === 'refuse') return decision.outcome;
+      if (decision.kind === 'keep') {
+        if (live !== undefined) note(pass, item, live, decision);
+        return { state: 'unchanged' };
+      }
+      try {
+        if (inventory.arrivalOf(ref, decision.pair) === undefined) {
+          inventory.expect(ref, { pair: decision.pair, mode: pass.policy.mode, revision: pass.revision });
+        }
+        const options = { fieldManager: FIELD_MANAGER };
+        const { object } = await pass.deps.api.apply<KubeObject>(decision.manifest, options, signal);
+        note(pass, item, object, decision);
+        pass.noteAnswer(true);
+        return { state: 'applied' };
+      } catch (error) {
+        if (!isLostRace(error)) throw error;
+        live = await pass.live.refresh(ref, signal);
+      }
+    }
+    return failed(Reason.ApplyFailed, `the object changed under ${MAX_TRIES} writes in a row; it is tried again`);
+  } catch (error) {
+    signal.throwIfAborted();
+    pass.noteAnswer(!isNoAnswer(error));
+    return outcomeOfFailure(error, 'apply', namespace);
+  }
+}
+
+/** Keeps in the inventory what is now in the cluster; the revision stays that of the pass which brought this pair. */
+function note(
+  pass: Pass,
+  item: DesiredItem,
+  live: KubeObject,
+  decision: Extract<ApplyDecision, { readonly pair: unknown }>,
+): void {
+  const { uid, namespace, name } = live.metadata;
+  if (uid === undefined || namespace === undefined) return;
+  const { pair, fingerprint } = decision;
+  const arrival = pass.deps.inventory.arrivalOf(refOf(item.object), pair);
+  const intentId = item.object.metadata.annotations?.[INTENT_ID_ANNOTATION];
+  pass.deps.inventory.record({
+    apiVersion: item.object.apiVersion,
+    kind: item.object.kind,
+    namespace,
+    name,
+    uid,
+    epoch: pair.epoch,
+    generation: pair.generation,
+    ...(intentId === undefined ? {} : { intentId }),
+    sourceKey: item.key,
+    mode: arrival?.mode ?? pass.policy.mode,
+    revision: arrival?.revision ?? pass.revision,
+    fingerprint,
+  });
+}

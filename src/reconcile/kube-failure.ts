@@ -1,0 +1,62 @@
+import { KubeError } from '../kube/cluster-api.ts';
+import { Reason } from '../resources/reasons.ts';
+import { conflict, failed, refused, type Refusal } from './refusal.ts';
+
+const MAX_CAUSES = 5;
+
+/** Only a field that another manager owns; a 409 without such a cause is a lost race on resourceVersion or uid. */
+export function isFieldConflict(error: KubeError): boolean {
+  return error.status === 409 && error.causes.some((cause) => cause.field !== undefined);
+}
+
+export function isLostRace(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 409 && !isFieldConflict(error);
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 404;
+}
+
+/** The API server could not be reached at all, as opposed to having said no. */
+export function isNoAnswer(error: unknown): boolean {
+  return error instanceof KubeError && error.status === 0;
+}
+
+/** What the rest of a pass comes to once the API server is gone. */
+export function apiIsGone(reason: Reason): Refusal {
+  return failed(reason, 'the API server does not answer; not tried in this pass');
+}
+
+/** What a refused or failed write comes to, in words that say what to do. Errors that are not the server's are thrown on. */
+export function outcomeOfFailure(error: unknown, verb: 'apply' | 'delete', namespace: string): Refusal {
+  if (!(error instanceof KubeError)) throw error;
+  if (isFieldConflict(error)) return conflict(Reason.ApplyConflict, conflictMessage(error));
+  const reason = verb === 'apply' ? Reason.ApplyFailed : Reason.DeleteFailed;
+  if (error.status === 0) return failed(reason, `the API server does not answer: ${error.message}`);
+  if (error.status === 403 && isForbiddenByRbac(error)) {
+    return refused(
+      Reason.NamespaceNotGranted,
+      `the operator has no rights in namespace ${namespace}; a cluster admin applies what ` +
+        `'servicectl namespaces add ${namespace}' prints (${error.message})`,
+    );
+  }
+  return failed(reason, `${error.message} (${error.status} ${error.reason})`);
+}
+
+/** Names field manager and field path of every conflict (specification, "Job result body"). */
+export function conflictMessage(error: KubeError): string {
+  const causes = error.causes.filter((cause) => cause.field !== undefined);
+  const shown = causes.slice(0, MAX_CAUSES).map((cause) => {
+    const manager = /conflict with "([^"]+)"/.exec(cause.message ?? '')?.[1];
+    return manager === undefined
+      ? `${cause.field}: ${cause.message ?? 'owned by another field manager'}`
+      : `field manager "${manager}" owns ${cause.field}`;
+  });
+  const more = causes.length - shown.length;
+  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+}
+
+/** RBAC's own words; a webhook that says no is 403 too, and a grant would not help there. */
+function isForbiddenByRbac(error: KubeError): boolean {
+  return /cannot \w+ resource/.test(error.message);
+}

@@ -1,0 +1,73 @@
+import type { Outcome, Removal } from '../delivery/delivery.ts';
+import type { Tombstone } from '../intent/rendered.ts';
+import type { ObjectRef } from '../resources/kube-object.ts';
+import { META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { SourcePair } from '../resources/source-annotation.ts';
+import { decideRemoval } from './decide-removal.ts';
+import { apiIsGone, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
+import type { Pass } from './pass.ts';
+import { failed } from './refusal.ts';
+import { reportGone } from './report-gone.ts';
+
+const MAX_TRIES = 5;
+
+/** Brings one deletion about. `wantedPair` is that of a manifest of the same object in the same set. */
+export async function removeItem(
+  pass: Pass,
+  { tombstone }: Removal,
+  wantedPair: SourcePair | undefined,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const ref = refOfTombstone(tombstone);
+  const { api, inventory, clock } = pass.deps;
+  if (pass.apiIsGone) return apiIsGone(Reason.DeleteFailed);
+  try {
+    let live = await pass.liveIfAllowed(ref, signal);
+    for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+      const decision = decideRemoval({
+        tombstone,
+        live,
+        namespace: live === undefined ? undefined : await pass.namespace(tombstone.namespace, signal),
+        policy: pass.policy,
+        recordedPair: live === undefined ? undefined : inventory.find(ref),
+        wantedPair,
+      });
+      if (decision.kind === 'refuse') return decision.outcome;
+      if (decision.kind === 'absent') {
+        reportGone(pass, tombstone);
+        return { state: 'absent' };
+      }
+      if (decision.kind === 'deleting') return { state: 'deleted' };
+      try {
+        if (decision.annotate) {
+          const resourceVersion = live?.metadata.resourceVersion;
+          const annotations = { [TOMBSTONE_ANNOTATION]: tombstone.intentId };
+          await api.mergePatch(
+            ref,
+            { metadata: { ...(resourceVersion === undefined ? {} : { resourceVersion }), annotations } },
+            { fieldManager: META_FIELD_MANAGER },
+            signal,
+          );
+        }
+        if (live?.metadata.deletionTimestamp === undefined) await api.delete(ref, { uid: decision.uid }, signal);
+        const { apiVersion, kind, namespace, name, epoch, generation } = tombstone;
+        inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
+        pass.noteAnswer(true);
+        return { state: 'deleted' };
+      } catch (error) {
+        if (!isLostRace(error) && !isNotFound(error)) throw error;
+        live = await pass.live.refresh(ref, signal);
+      }
+    }
+    return failed(Reason.DeleteFailed, `the object changed under ${MAX_TRIES} writes in a row; it is tried again`);
+  } catch (error) {
+    signal.throwIfAborted();
+    pass.noteAnswer(!isNoAnswer(error));
+    return outcomeOfFailure(error, 'delete', tombstone.namespace);
+  }
+}
+
+export function refOfTombstone({ apiVersion, kind, namespace, name }: Tombstone): ObjectRef {
+  return { apiVersion, kind, namespace, name };
+}

@@ -1,0 +1,31 @@
+import type { DesiredSet } from '../delivery/delivery.ts';
+import { refOf, type ObjectRef } from '../resources/kube-object.ts';
+import { objectKey, type InventoryRecord } from './inventory-record.ts';
+
+/**
+ * What was applied and is in no file and no tombstone of a complete source any more. It is kept and reported: silence is
+ * not a delete. A file that is there but cannot be read has not vanished.
+ */
+export function vanished(set: DesiredSet, records: readonly InventoryRecord[]): readonly InventoryRecord[] {
+  if (set.scope === 'partial') return [];
+  const named = new Set([
+    ...set.objects.map(({ object }) => objectKey(refOf(object))),
+    ...set.removals.map(({ tombstone }) => objectKey(tombstone)),
+  ]);
+  const unreadable = set.faults.map(({ key }) => key);
+  return records.filter((record) => !named.has(objectKey(record)) && !unreadable.some((key) => isFileOf(key, record)));
+}
+
+export function refOfRecord({
+  apiVersion,
+  kind,
+  namespace,
+  name,
+}: InventoryRecord): ObjectRef & { readonly namespace: string } {
+  return { apiVersion, kind, namespace, name };
+}
+
+/** A record that was rebuilt from labels does not know its file, but files are named by namespace and name. */
+function isFileOf(key: string, record: InventoryRecord): boolean {
+  return key === record.sourceKey || key.endsWith(`/${record.namespace}/${record.name}.yaml`);
+}
