@@ -9,12 +9,18 @@ export const Timestamp = Type.String({
 
 /** A condition as it travels on the wire and stands in every custom resource's status (specification, "Condition"). */
 export const Condition = Type.Object({
-  type: Type.String({ minLength: 1, maxLength: 316 }),
-  status: Type.Unsafe<'True' | 'False' | 'Unknown'>({ type: 'string', enum: ['True', 'False', 'Unknown'] }),
-  reason: Type.Optional(Type.String({ maxLength: 1024 })),
-  message: Type.Optional(Type.String({ maxLength: 32768 })),
+  type: Type.String({ minLength: 1, maxLength: 316, description: 'What is observed, in one word.' }),
+  status: Type.Unsafe<'True' | 'False' | 'Unknown'>({
+    type: 'string',
+    enum: ['True', 'False', 'Unknown'],
+    description: 'Whether it holds.',
+  }),
+  reason: Type.Optional(Type.String({ maxLength: 1024, description: 'Why, in one word for programs.' })),
+  message: Type.Optional(Type.String({ maxLength: 32768, description: 'Why, for people.' })),
   lastTransitionTime: Type.Optional(Timestamp),
-  observedGeneration: Type.Optional(Type.Integer({ minimum: 0 })),
+  observedGeneration: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'The metadata.generation that this was observed of.' }),
+  ),
 });
 export type Condition = Static<typeof Condition>;
 

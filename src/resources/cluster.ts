@@ -67,16 +67,21 @@ export const ClusterStatus = Type.Object(
     ),
     catalogEntries: Type.Optional(
       Type.Array(
-        Type.Object({
-          entry: Type.String({ maxLength: 63, description: 'Name of the entry.' }),
-          chart: ProjectedCatalogEntry.properties.chart,
-          versions: Type.String({ maxLength: 256, description: 'Allowed versions, a semver range.' }),
-        }),
+        Type.Object(
+          {
+            entry: Type.String({ maxLength: 63, description: 'Name of the entry.' }),
+            chart: Type.Object(ProjectedCatalogEntry.properties.chart.properties, { description: 'The chart.' }),
+            versions: Type.String({ maxLength: 256, description: 'Allowed versions, a semver range.' }),
+          },
+          { description: 'One entry.' },
+        ),
         { description: 'Catalog entries that may be installed, with the chart each stands for.' },
       ),
     ),
     operationTemplates: Type.Optional(
-      Type.Array(Type.String({ maxLength: 63 }), { description: 'Operation templates that may be run.' }),
+      Type.Array(Type.String({ maxLength: 63, description: 'A template.' }), {
+        description: 'Operation templates that may be run.',
+      }),
     ),
     credential: Type.Optional(
       Type.Object(
