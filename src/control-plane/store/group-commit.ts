@@ -42,11 +42,7 @@ export class GroupCommit {
   #running: Promise<void> | undefined;
   #closed = false;
 
-  constructor(deps: {
-    readonly database: DatabaseSync;
-    readonly trx: Kysely<Database>;
-    readonly maxWaiting?: number;
-  }) {
+  constructor(deps: { readonly database: DatabaseSync; readonly trx: Kysely<Database>; readonly maxWaiting?: number }) {
     this.#database = deps.database;
     this.#trx = deps.trx;
     this.#maxWaiting = deps.maxWaiting ?? MAX_WAITING;

@@ -14,25 +14,19 @@ export const initialTables: Migration = {
 };
 
 async function identity(db: Kysely<unknown>): Promise<void> {
-  await table(db, 'organizations', ['id', 'name', 'created_at'], [])
+  await table(db, 'organizations', 'id name created_at', '')
     .addPrimaryKeyConstraint('organizations_pk', ['id'])
     .addUniqueConstraint('organizations_name', ['name'])
     .execute();
-  await table(db, 'admin_tokens', ['token_hash', 'organization_id', 'name', 'created_at'], ['expires_at'])
+  await table(db, 'admin_tokens', 'token_hash organization_id name created_at', 'expires_at')
     .addPrimaryKeyConstraint('admin_tokens_pk', ['token_hash'])
     .addForeignKeyConstraint('admin_tokens_organization', ['organization_id'], 'organizations', ['id'])
     .execute();
   await table(
     db,
     'clusters',
-    [
-      ...['id', 'organization_id', 'slug', 'display_name', 'status', 'connectivity_mode', 'allowed_namespaces'],
-      ...['allowed_catalog_entries', 'allowed_operation_templates', 'security', 'intervals', 'created_at'],
-    ],
-    [
-      ...['disabled_at', 'cluster_uid', 'public_key', 'repository_id', 'git_directory', 'desired_revision'],
-      ...['applied_revision', 'operator_version', 'last_contact_at', 'registered_at'],
-    ],
+    'id organization_id slug display_name status connectivity_mode allowed_namespaces allowed_catalog_entries allowed_operation_templates security intervals created_at',
+    'disabled_at cluster_uid public_key repository_id git_directory desired_revision applied_revision operator_version last_contact_at registered_at',
   )
     .addColumn('delivery_epoch', 'integer', (column) => column.notNull())
     .addColumn('config_revision', 'integer', (column) => column.notNull())
@@ -40,26 +34,21 @@ async function identity(db: Kysely<unknown>): Promise<void> {
     .addUniqueConstraint('clusters_slug', ['organization_id', 'slug'])
     .addForeignKeyConstraint('clusters_organization', ['organization_id'], 'organizations', ['id'])
     .execute();
-  await table(
-    db,
-    'registration_tokens',
-    ['token_hash', 'cluster_id', 'created_by', 'created_at', 'expires_at'],
-    ['used_at'],
-  )
+  await table(db, 'registration_tokens', 'token_hash cluster_id created_by created_at expires_at', 'used_at')
     .addPrimaryKeyConstraint('registration_tokens_pk', ['token_hash'])
     .addForeignKeyConstraint('registration_tokens_cluster', ['cluster_id'], 'clusters', ['id'])
     .execute();
   await table(
     db,
     'agent_credentials',
-    ['id', 'cluster_id', 'token_hash', 'issued_at', 'rotate_after', 'expires_at'],
-    ['first_used_at', 'revoked_at'],
+    'id cluster_id token_hash issued_at rotate_after expires_at',
+    'first_used_at revoked_at',
   )
     .addPrimaryKeyConstraint('agent_credentials_pk', ['id'])
     .addUniqueConstraint('agent_credentials_token', ['token_hash'])
     .addForeignKeyConstraint('agent_credentials_cluster', ['cluster_id'], 'clusters', ['id'])
     .execute();
-  await table(db, 'signing_keys', ['kid', 'cluster_id', 'private_key_sealed', 'public_jwk', 'created_at'], [])
+  await table(db, 'signing_keys', 'kid cluster_id private_key_sealed public_jwk created_at', '')
     .addPrimaryKeyConstraint('signing_keys_pk', ['kid'])
     .addForeignKeyConstraint('signing_keys_cluster', ['cluster_id'], 'clusters', ['id'])
     .execute();
@@ -72,13 +61,13 @@ async function gitAndCatalog(db: Kysely<unknown>): Promise<void> {
   await table(
     db,
     'catalog_entries',
-    ['organization_id', 'name', 'chart', 'versions', 'updated_at'],
-    ['default_values', 'values_schema', 'approval'],
+    'organization_id name chart versions updated_at',
+    'default_values values_schema approval',
   )
     .addPrimaryKeyConstraint('catalog_entries_pk', ['organization_id', 'name'])
     .addForeignKeyConstraint('catalog_entries_organization', ['organization_id'], 'organizations', ['id'])
     .execute();
-  await table(db, 'repositories', ['id', 'organization_id', 'name', 'url', 'branch', 'layout', 'created_at'], [])
+  await table(db, 'repositories', 'id organization_id name url branch layout created_at', '')
     .addColumn('embedded', 'integer', (column) => column.notNull())
     .addPrimaryKeyConstraint('repositories_pk', ['id'])
     .addUniqueConstraint('repositories_name', ['name'])
@@ -87,8 +76,8 @@ async function gitAndCatalog(db: Kysely<unknown>): Promise<void> {
   await table(
     db,
     'git_credentials',
-    ['id', 'token_hash', 'repository_id', 'access', 'created_at', 'expires_at'],
-    ['cluster_id', 'scope', 'token_sealed', 'revoked_at'],
+    'id token_hash repository_id access created_at expires_at',
+    'cluster_id scope token_sealed revoked_at',
   )
     .addPrimaryKeyConstraint('git_credentials_pk', ['id'])
     .addUniqueConstraint('git_credentials_token', ['token_hash'])
@@ -102,18 +91,15 @@ async function intents(db: Kysely<unknown>): Promise<void> {
   await table(
     db,
     'intents',
-    [
-      ...['id', 'organization_id', 'cluster_id', 'target_kind', 'namespace', 'name', 'action', 'record'],
-      ...['idempotency_key', 'state', 'requested_by', 'accepted_at'],
-    ],
-    ['reason', 'delivered_at', 'applied_at', 'ready_at'],
+    'id organization_id cluster_id target_kind namespace name action record idempotency_key state requested_by accepted_at',
+    'reason delivered_at applied_at ready_at',
   )
     .addColumn('generation', 'integer', (column) => column.notNull())
     .addPrimaryKeyConstraint('intents_pk', ['id'])
     .addUniqueConstraint('intents_generation', ['cluster_id', 'target_kind', 'namespace', 'name', 'generation'])
     .addForeignKeyConstraint('intents_cluster', ['cluster_id'], 'clusters', ['id'])
     .execute();
-  await table(db, 'receipts', ['intent_id', 'mode', 'at'], ['commit_id', 'job_id', 'field_manager'])
+  await table(db, 'receipts', 'intent_id mode at', 'commit_id job_id field_manager')
     .addPrimaryKeyConstraint('receipts_pk', ['intent_id'])
     .addForeignKeyConstraint('receipts_intent', ['intent_id'], 'intents', ['id'])
     .execute();
@@ -126,8 +112,8 @@ async function reports(db: Kysely<unknown>): Promise<void> {
   await table(
     db,
     'events',
-    ['cluster_id', 'event_key', 'fingerprint', 'kind', 'resource_ref', 'conditions', 'received_at'],
-    ['timestamp', 'sequence', 'source'],
+    'cluster_id event_key fingerprint kind resource_ref conditions received_at',
+    'timestamp sequence source',
   )
     .addColumn('seq', 'integer', (column) => column.primaryKey().autoIncrement())
     .addUniqueConstraint('events_identity', ['cluster_id', 'event_key', 'fingerprint'])
@@ -136,20 +122,15 @@ async function reports(db: Kysely<unknown>): Promise<void> {
   await table(
     db,
     'resource_conditions',
-    ['cluster_id', 'uid', 'type', 'api_version', 'kind', 'namespace', 'name', 'status', 'order_key', 'updated_at'],
-    ['reason', 'message', 'last_transition_time', 'source'],
+    'cluster_id uid type api_version kind namespace name status order_key updated_at',
+    'reason message last_transition_time source',
   )
     .addColumn('generation', 'integer')
     .addPrimaryKeyConstraint('resource_conditions_pk', ['cluster_id', 'uid', 'type'])
     .addForeignKeyConstraint('resource_conditions_cluster', ['cluster_id'], 'clusters', ['id'])
     .execute();
   // No key to clusters or events: an audit entry outlives what it is about.
-  await table(
-    db,
-    'audit',
-    ['organization_id', 'at', 'source', 'kind', 'summary'],
-    ['cluster_id', 'actor', 'reason'],
-  )
+  await table(db, 'audit', 'organization_id at source kind summary', 'cluster_id actor reason')
     .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('event_seq', 'integer')
     .execute();
@@ -162,13 +143,18 @@ async function reports(db: Kysely<unknown>): Promise<void> {
 function table(
   db: Kysely<unknown>,
   name: string,
-  required: readonly string[],
-  optional: readonly string[],
+  /** Text columns, separated by spaces. */
+  required: string,
+  optional: string,
 ): CreateTableBuilder<string, string> {
   let builder: CreateTableBuilder<string, string> = db.schema.createTable(name);
-  for (const column of required) builder = builder.addColumn(column, 'text', (text) => text.notNull());
-  for (const column of optional) builder = builder.addColumn(column, 'text');
+  for (const column of names(required)) builder = builder.addColumn(column, 'text', (text) => text.notNull());
+  for (const column of names(optional)) builder = builder.addColumn(column, 'text');
   return builder;
+}
+
+function names(text: string): string[] {
+  return text.split(' ').filter((name) => name !== '');
 }
 
 async function index(db: Kysely<unknown>, table: string, columns: readonly string[]): Promise<void> {
