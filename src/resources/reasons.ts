@@ -38,6 +38,12 @@ export const Reason = {
   NamespaceNotAllowed: 'NamespaceNotAllowed',
   /** Stalled=True: the namespace has no RoleBinding for the operator or no service account for releases. */
   NamespaceNotGranted: 'NamespaceNotGranted',
+  /** Stalled=True: a Flux object of this name exists and was not made from this resource; it is not touched. */
+  ReleaseNotOwned: 'ReleaseNotOwned',
+  /** Stalled=True: the cluster does not serve Flux' kinds; the release controller is not installed. */
+  ReleaseControllerMissing: 'ReleaseControllerMissing',
+  /** Stalled=True: `spec.sealedValues` is set and this operator version does not open it. */
+  SealedValuesNotSupported: 'SealedValuesNotSupported',
   /** Reconciling=True: the release is being removed. */
   Uninstalling: 'Uninstalling',
   /** Ready=False: the release is gone. */
