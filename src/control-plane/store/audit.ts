@@ -1,0 +1,35 @@
+import type { Insertable, Kysely } from 'kysely';
+import type { AuditRow, Database } from './schema.ts';
+
+/** What is said of an act or a report. `source` keeps the operators' reports apart from what people did. */
+export interface AuditEntry {
+  readonly organizationId: string;
+  readonly at: string;
+  readonly source: 'agent' | 'user';
+  readonly kind: string;
+  readonly clusterId?: string;
+  /** Who, for `user`. */
+  readonly actor?: string;
+  readonly summary: string;
+  readonly reason?: string;
+  readonly eventSeq?: number;
+}
+
+/** Part of the transaction of what it records: neither is ever there without the other. */
+export async function appendAudit(trx: Kysely<Database>, entry: AuditEntry): Promise<void> {
+  await trx.insertInto('audit').values(auditRow(entry)).execute();
+}
+
+export function auditRow(entry: AuditEntry): Insertable<AuditRow> {
+  return {
+    organization_id: entry.organizationId,
+    at: entry.at,
+    source: entry.source,
+    kind: entry.kind,
+    cluster_id: entry.clusterId ?? null,
+    actor: entry.actor ?? null,
+    summary: entry.summary,
+    reason: entry.reason ?? null,
+    event_seq: entry.eventSeq ?? null,
+  };
+}

@@ -1,0 +1,56 @@
+import type { Kysely } from 'kysely';
+import { PublicJwk } from '../../protocol/register.ts';
+import { compileParser } from '../../protocol/parse.ts';
+import { generateSigningKey } from '../../protocol/signing-key.ts';
+import type { MasterKey } from '../master-key.ts';
+import type { Database, SigningKeyRow } from './schema.ts';
+
+const parsePublicJwk = compileParser(PublicJwk);
+
+/** What binds a sealed signing key to its cluster: copied to another row it does not open. */
+export function signingKeyContext(clusterId: string): string {
+  return `signing-key/${clusterId}`;
+}
+
+/** The cluster's signing keys, the current one first. */
+export async function findSigningKeys(db: Kysely<Database>, clusterId: string): Promise<SigningKeyRow[]> {
+  return await db
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .orderBy('created_at', 'desc')
+    .orderBy('kid')
+    .execute();
+}
+
+export function publicJwkOf(row: Pick<SigningKeyRow, 'public_jwk'>): PublicJwk {
+  return parsePublicJwk(JSON.parse(row.public_jwk));
+}
+
+/** A key for a cluster that has none yet, made and sealed outside of any transaction. */
+export async function newSigningKey(
+  masterKey: Pick<MasterKey, 'seal'>,
+  clusterId: string,
+  at: string,
+): Promise<SigningKeyRow> {
+  const key = generateSigningKey();
+  return {
+    kid: key.kid,
+    cluster_id: clusterId,
+    private_key_sealed: await masterKey.seal(key.privateJwk.expose(), signingKeyContext(clusterId)),
+    public_jwk: JSON.stringify(key.publicJwk),
+    created_at: at,
+  };
+}
+
+/** Stores `candidate` unless the cluster has a key by now; answers the keys it then has. */
+export async function keepFirstSigningKey(
+  trx: Kysely<Database>,
+  candidate: SigningKeyRow | undefined,
+  clusterId: string,
+): Promise<SigningKeyRow[]> {
+  const existing = await findSigningKeys(trx, clusterId);
+  if (existing.length > 0 || candidate === undefined) return existing;
+  await trx.insertInto('signing_keys').values(candidate).execute();
+  return [candidate];
+}
