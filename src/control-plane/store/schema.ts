@@ -19,6 +19,7 @@ export interface Database {
   events: EventRow;
   resource_conditions: ResourceConditionRow;
   audit: AuditRow;
+  request_keys: RequestKeyRow;
 }
 
 export interface OrganizationRow {
@@ -224,4 +225,14 @@ export interface AuditRow {
   summary: string;
   reason: string | null;
   event_seq: number | null;
+}
+
+/** What an `Idempotency-Key` header of `POST /clusters/{id}/intents` was first used for. */
+export interface RequestKeyRow {
+  cluster_id: string;
+  request_key: string;
+  /** SHA-256 of the canonical request, lower-case hex. */
+  request_hash: string;
+  intent_id: string;
+  created_at: string;
 }

@@ -1,0 +1,67 @@
+import { Type, type Static } from 'typebox';
+
+const variable = (options: Parameters<typeof Type.String>[0]) =>
+  Type.Optional(Type.String({ minLength: 1, ...options }));
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** Every variable that this version acts on. Whatever they hold is text; `config.ts` reads it. */
+export const ConfigVariables = Type.Object(
+  {
+    SERVICE_LISTEN: variable({
+      pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9.-]+):[0-9]{1,5}$',
+      description: 'host:port, such as 127.0.0.1:8080 or [::1]:8080',
+    }),
+    SERVICE_BASE_URL: variable({
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      description: 'an http:// or https:// address without user, query or fragment',
+    }),
+    SERVICE_DATA_DIR: variable({ pattern: '^[^\\u0000]+$', description: 'a directory' }),
+    SERVICE_DATABASE_URL: variable({ pattern: '^sqlite:.+$', description: 'sqlite:<file>' }),
+    SERVICE_MASTER_KEY_FILE: variable({ pattern: '^[^\\u0000]+$', description: 'a file' }),
+    SERVICE_TLS_CERT: variable({ pattern: '^[^\\u0000]+$', description: 'a PEM file' }),
+    SERVICE_TLS_KEY: variable({ pattern: '^[^\\u0000]+$', description: 'a PEM file' }),
+    SERVICE_TRUSTED_PROXIES: variable({
+      pattern: '^[0-9A-Fa-f.:/]+(,[0-9A-Fa-f.:/]+)*$',
+      description: 'addresses or CIDRs with commas between them, such as 10.0.0.0/8,::1',
+    }),
+    SERVICE_ADMIN_TOKEN: variable({
+      pattern: '^[\\u0021-\\u007e]{32,256}$',
+      description: '32 to 256 visible ASCII characters',
+    }),
+    SERVICE_LOG_LEVEL: Type.Optional(
+      Type.Unsafe<(typeof LOG_LEVELS)[number]>({ type: 'string', enum: [...LOG_LEVELS] }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ConfigVariables = Static<typeof ConfigVariables>;
+
+/** Named in the decisions and not built yet. Ignoring one would leave its user believing that it works. */
+export const VARIABLES_OF_LATER_VERSIONS: Readonly<Record<string, string>> = {
+  SERVICE_TLS_CLIENT_CA: 'client certificates (mTLS) are not in this version; agents sign their posts instead',
+  SERVICE_CLIENT_CERT_HEADER: 'client certificates (mTLS) are not in this version; agents sign their posts instead',
+  SERVICE_OIDC_ISSUER: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
+  SERVICE_OIDC_AUDIENCE: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
+  SERVICE_RATE_LIMIT_POLLS: 'rate limits are not in this version; limit at the proxy in front',
+  SERVICE_RATE_LIMIT_WRITES: 'rate limits are not in this version; limit at the proxy in front',
+  SERVICE_RATE_LIMIT_EVENTS: 'rate limits are not in this version; limit at the proxy in front',
+  SERVICE_RATE_LIMIT_REGISTER: 'rate limits are not in this version; limit at the proxy in front',
+};
+
+/** The operator's own, so that both programs can be started from one shell. */
+const VARIABLES_OF_THE_OPERATOR: ReadonlySet<string> = new Set([
+  'SERVICE_OPERATOR_NAMESPACE',
+  'SERVICE_OPERATOR_KUBECONFIG',
+  'SERVICE_OPERATOR_LISTEN',
+  'SERVICE_OPERATOR_STATE_DIR',
+]);
+
+/** What Kubernetes injects for a Service (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables). */
+const SERVICE_LINK =
+  /_SERVICE_HOST$|(_SERVICE)?_PORT$|_SERVICE_PORT_[A-Z0-9_]+$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
+
+/** Set for something else than this program. */
+export function isForeignVariable(name: string): boolean {
+  return !name.startsWith('SERVICE_') || VARIABLES_OF_THE_OPERATOR.has(name) || SERVICE_LINK.test(name);
+}

@@ -1,0 +1,122 @@
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { AppError } from '../protocol/app-error.ts';
+import { compileParser } from '../protocol/parse.ts';
+import type { LogLevel } from '../runtime/logger.ts';
+import { Secret } from '../runtime/secret.ts';
+import { ConfigVariables, isForeignVariable, VARIABLES_OF_LATER_VERSIONS } from './config-variables.ts';
+
+export interface ControlPlaneConfig {
+  /** Port 0 takes any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Without a slash at its end. Absent: what the server listens on. */
+  readonly baseUrl: string | undefined;
+  readonly dataDir: string;
+  /** `sqlite:<file>` */
+  readonly databaseUrl: string;
+  readonly masterKeyFile: string;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Whose `X-Forwarded-*` headers count. */
+  readonly trustedProxies: readonly string[];
+  readonly adminToken: Secret | undefined;
+  readonly logLevel: LogLevel;
+}
+
+/** A variable that is unknown, malformed or not supported. The message is one line that says which and why. */
+export class ConfigError extends Error {
+  constructor(variable: string, why: string) {
+    super(`${variable}: ${why}`);
+    this.name = 'ConfigError';
+  }
+}
+
+const parseVariables = compileParser(ConfigVariables);
+
+/** Addresses that mean "every one of this machine": nobody can be told to call them. */
+const UNSPECIFIED = new Set(['0.0.0.0', '::', '[::]']);
+
+/**
+ * Reads the program's environment (decisions, "Configuration of the control plane").
+ *
+ * @throws ConfigError never with a variable's value in it: one of them is a secret
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): ControlPlaneConfig {
+  const variables = readVariables(env);
+  const dataDir = resolve(variables.SERVICE_DATA_DIR ?? './data');
+  const listen = readListen(variables.SERVICE_LISTEN ?? '127.0.0.1:8080');
+  if (UNSPECIFIED.has(listen.host) && variables.SERVICE_BASE_URL === undefined) {
+    throw new ConfigError(
+      'SERVICE_BASE_URL',
+      'must be set when SERVICE_LISTEN is every address: operators and Git are sent there',
+    );
+  }
+  return {
+    listen,
+    baseUrl: readBaseUrl(variables.SERVICE_BASE_URL),
+    dataDir,
+    databaseUrl: variables.SERVICE_DATABASE_URL ?? `sqlite:${join(dataDir, 'control-plane.db')}`,
+    masterKeyFile: resolve(variables.SERVICE_MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
+    tls: readTls(variables),
+    trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
+    adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
+    logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
+  };
+}
+
+function readVariables(env: Readonly<Record<string, string | undefined>>): ConfigVariables {
+  const own: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || isForeignVariable(name)) continue;
+    const later = Object.hasOwn(VARIABLES_OF_LATER_VERSIONS, name) ? VARIABLES_OF_LATER_VERSIONS[name] : undefined;
+    if (later !== undefined) throw new ConfigError(name, later);
+    if (value === '') throw new ConfigError(name, 'is empty; unset it or give it a value');
+    own[name] = value;
+  }
+  if (/^postgres(ql)?:/.test(own['SERVICE_DATABASE_URL'] ?? '')) {
+    throw new ConfigError(
+      'SERVICE_DATABASE_URL',
+      'PostgreSQL is not in this version; use sqlite:<file> or leave it unset',
+    );
+  }
+  try {
+    return parseVariables(own);
+  } catch (error) {
+    const fault = error instanceof AppError ? error.faults[0] : undefined;
+    if (fault === undefined) throw error;
+    throw new ConfigError(fault.path.slice(1), fault.message);
+  }
+}
+
+function readListen(text: string): { host: string; port: number } {
+  const colon = text.lastIndexOf(':');
+  const port = Number(text.slice(colon + 1));
+  if (port > 65_535) throw new ConfigError('SERVICE_LISTEN', 'the port must be 0 to 65535');
+  return { host: text.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port };
+}
+
+function readBaseUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (!URL.canParse(text)) throw new ConfigError('SERVICE_BASE_URL', 'is not an address');
+  return text.replace(/\/+$/, '');
+}
+
+function readTls(variables: ConfigVariables): ControlPlaneConfig['tls'] {
+  const { SERVICE_TLS_CERT: certFile, SERVICE_TLS_KEY: keyFile } = variables;
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile === undefined) throw new ConfigError('SERVICE_TLS_CERT', 'must be set together with SERVICE_TLS_KEY');
+  if (keyFile === undefined) throw new ConfigError('SERVICE_TLS_KEY', 'must be set together with SERVICE_TLS_CERT');
+  return { certFile, keyFile };
+}
+
+function readProxies(text: string | undefined): string[] {
+  const proxies = text?.split(',') ?? [];
+  for (const proxy of proxies) {
+    const [address = '', bits, ...rest] = proxy.split('/');
+    const family = isIP(address);
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+    if (family === 0 || !fits || rest.length > 0) {
+      throw new ConfigError('SERVICE_TRUSTED_PROXIES', `'${proxy}' is neither an address nor a CIDR`);
+    }
+  }
+  return proxies;
+}

@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely';
+import { equalConstantTime, hashToken } from '../../protocol/token.ts';
+import type { Database, OrganizationRow } from './schema.ts';
+
+/** Who calls the admin API: one token of one organization. `name` is the actor in audit and commits. */
+export interface AdminIdentity {
+  readonly name: string;
+  readonly organization: Pick<OrganizationRow, 'id' | 'name'>;
+}
+
+/** Stores the hash of `token` under `name`, in place of what that name had before. */
+export async function putAdminToken(
+  trx: Kysely<Database>,
+  admin: { readonly organizationId: string; readonly name: string; readonly token: string; readonly now: Date },
+): Promise<void> {
+  await deleteAdminToken(trx, admin.organizationId, admin.name);
+  await trx
+    .insertInto('admin_tokens')
+    .values({
+      token_hash: hashToken(admin.token),
+      organization_id: admin.organizationId,
+      name: admin.name,
+      created_at: admin.now.toISOString(),
+      expires_at: null,
+    })
+    // The same token under another name keeps working under the new one.
+    .onConflict((conflict) =>
+      conflict.column('token_hash').doUpdateSet({ organization_id: admin.organizationId, name: admin.name }),
+    )
+    .execute();
+}
+
+export async function deleteAdminToken(trx: Kysely<Database>, organizationId: string, name: string): Promise<void> {
+  await trx.deleteFrom('admin_tokens').where('organization_id', '=', organizationId).where('name', '=', name).execute();
+}
+
+/** Whether anybody can still come in. */
+export async function hasAdminToken(db: Kysely<Database>, organizationId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('admin_tokens')
+    .select('token_hash')
+    .where('organization_id', '=', organizationId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export type FoundAdmin =
+  | { readonly state: 'valid'; readonly identity: AdminIdentity }
+  | { readonly state: 'expired' }
+  | { readonly state: 'unknown' };
+
+/** Whose token it is. Looked up by digest, so that the time it takes says nothing about stored tokens. */
+export async function findAdmin(db: Kysely<Database>, token: string, now: Date): Promise<FoundAdmin> {
+  const digest = hashToken(token);
+  const row = await db
+    .selectFrom('admin_tokens')
+    .innerJoin('organizations', 'organizations.id', 'admin_tokens.organization_id')
+    .select(['token_hash', 'admin_tokens.name as actor', 'expires_at', 'organizations.id', 'organizations.name'])
+    .where('token_hash', '=', digest)
+    .executeTakeFirst();
+  if (row === undefined || !equalConstantTime(row.token_hash, digest)) return { state: 'unknown' };
+  if (row.expires_at !== null && row.expires_at <= now.toISOString()) return { state: 'expired' };
+  return { state: 'valid', identity: { name: row.actor, organization: { id: row.id, name: row.name } } };
+}

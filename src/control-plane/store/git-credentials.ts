@@ -1,0 +1,100 @@
+import type { Kysely } from 'kysely';
+import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
+import { newId } from '../../protocol/ids.ts';
+import { hashToken, mintToken } from '../../protocol/token.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Secret } from '../../runtime/secret.ts';
+import type { Database, GitCredentialRow } from './schema.ts';
+
+export interface GitCredentialRequest {
+  readonly repositoryId: string;
+  readonly lifetimeMs: number;
+  /** `write` with the only directories that it may change; `read` for a cluster, or for a person (null). */
+  readonly use:
+    | { readonly access: 'write'; readonly scope: readonly ScopeEntry[] }
+    | { readonly access: 'read'; readonly clusterId: string | null };
+}
+
+/** A minted credential: the row to store, and the token, which the row knows only by its hash. */
+export interface MintedGitCredential {
+  readonly row: GitCredentialRow;
+  readonly token: Secret;
+}
+
+/** Mints without storing, so that a token can be sealed before the write that stores it. */
+export function mintGitCredential(
+  request: GitCredentialRequest,
+  deps: { readonly clock: Clock; readonly randomBytes: (n: number) => Uint8Array },
+): MintedGitCredential {
+  const now = deps.clock.now();
+  const token = mintToken('svcgit', deps.randomBytes);
+  const { use } = request;
+  const row: GitCredentialRow = {
+    id: newId('gitcred', now, deps.randomBytes),
+    token_hash: hashToken(token.expose()),
+    repository_id: request.repositoryId,
+    access: use.access,
+    cluster_id: use.access === 'read' ? use.clusterId : null,
+    scope: use.access === 'write' ? JSON.stringify(use.scope) : null,
+    token_sealed: null,
+    created_at: now.toISOString(),
+    expires_at: new Date(now.getTime() + request.lifetimeMs).toISOString(),
+    revoked_at: null,
+  };
+  return { row, token };
+}
+
+export async function insertGitCredential(trx: Kysely<Database>, row: GitCredentialRow): Promise<void> {
+  await trx.insertInto('git_credentials').values(row).execute();
+}
+
+export async function findGitCredential(
+  db: Kysely<Database>,
+  token: string,
+): Promise<(GitCredentialRow & { readonly repository_name: string }) | undefined> {
+  return await db
+    .selectFrom('git_credentials')
+    .innerJoin('repositories', 'repositories.id', 'git_credentials.repository_id')
+    .selectAll('git_credentials')
+    .select('repositories.name as repository_name')
+    .where('token_hash', '=', hashToken(token))
+    .executeTakeFirst();
+}
+
+/** The newest read credential of a cluster for a repository that is neither expired nor revoked. */
+export async function currentReadCredential(
+  db: Kysely<Database>,
+  cluster: { readonly id: string; readonly repositoryId: string },
+  now: Date,
+): Promise<GitCredentialRow | undefined> {
+  return await db
+    .selectFrom('git_credentials')
+    .selectAll()
+    .where('cluster_id', '=', cluster.id)
+    .where('repository_id', '=', cluster.repositoryId)
+    .where('access', '=', 'read')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now.toISOString())
+    .orderBy('expires_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Ends every Git credential of a cluster; the next one is minted when its agent may ask again. */
+export async function revokeGitCredentialsOf(trx: Kysely<Database>, clusterId: string, now: Date): Promise<void> {
+  await trx
+    .updateTable('git_credentials')
+    .set({ revoked_at: now.toISOString() })
+    .where('cluster_id', '=', clusterId)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+/** Write credentials live a minute and number one a push; their rows go once they are of no use. */
+export async function deleteExpiredWriteCredentials(trx: Kysely<Database>, now: Date): Promise<void> {
+  await trx
+    .deleteFrom('git_credentials')
+    .where('access', '=', 'write')
+    .where('expires_at', '<=', now.toISOString())
+    .execute();
+}

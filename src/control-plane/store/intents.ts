@@ -1,0 +1,92 @@
+import type { Kysely } from 'kysely';
+import type { IntentAction } from '../../intent/intent-record.ts';
+import { APPLICATION_INSTANCE_KIND } from '../../resources/application-instance.ts';
+import { OPERATION_KIND } from '../../resources/operation.ts';
+import type { Database, IntentRow, ReceiptRow } from './schema.ts';
+
+/** What generations are counted per, and what a newer intent replaces. */
+export interface IntentTarget {
+  readonly clusterId: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The kind of resource that an action is about. */
+export function targetKindOf(action: IntentAction): string {
+  return action === 'operate' ? OPERATION_KIND : APPLICATION_INSTANCE_KIND;
+}
+
+/** The newest accepted intent about a target. Its generation is the highest ever given. */
+export async function lastIntentOf(db: Kysely<Database>, target: IntentTarget): Promise<IntentRow | undefined> {
+  return await db
+    .selectFrom('intents')
+    .selectAll()
+    .where('cluster_id', '=', target.clusterId)
+    .where('target_kind', '=', target.kind)
+    .where('namespace', '=', target.namespace)
+    .where('name', '=', target.name)
+    .orderBy('generation', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+export async function insertIntent(trx: Kysely<Database>, row: IntentRow): Promise<void> {
+  await trx.insertInto('intents').values(row).execute();
+}
+
+/** An intent with its receipt, once it has one. */
+export interface IntentWithReceipt {
+  readonly intent: IntentRow;
+  readonly receipt: ReceiptRow | undefined;
+}
+
+/** An intent of one organization; another organization's is not found. */
+export async function findIntentOf(
+  db: Kysely<Database>,
+  organizationId: string,
+  id: string,
+): Promise<IntentWithReceipt | undefined> {
+  const intent = await db
+    .selectFrom('intents')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst();
+  if (intent === undefined) return undefined;
+  const receipt = await db.selectFrom('receipts').selectAll().where('intent_id', '=', id).executeTakeFirst();
+  return { intent, receipt };
+}
+
+/** A cluster's intents, the newest first; at most `limit`, those accepted before `before`. */
+export async function listIntentsOf(
+  db: Kysely<Database>,
+  clusterId: string,
+  page: { readonly limit: number; readonly before: readonly [acceptedAt: string, id: string] | undefined },
+): Promise<IntentWithReceipt[]> {
+  let query = db
+    .selectFrom('intents')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .orderBy('accepted_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit);
+  const { before } = page;
+  if (before !== undefined) {
+    query = query.where((eb) =>
+      eb.or([eb('accepted_at', '<', before[0]), eb.and([eb('accepted_at', '=', before[0]), eb('id', '<', before[1])])]),
+    );
+  }
+  const intents = await query.execute();
+  const receipts = await receiptsOf(
+    db,
+    intents.map(({ id }) => id),
+  );
+  return intents.map((intent) => ({ intent, receipt: receipts.get(intent.id) }));
+}
+
+async function receiptsOf(db: Kysely<Database>, intentIds: readonly string[]): Promise<Map<string, ReceiptRow>> {
+  if (intentIds.length === 0) return new Map();
+  const rows = await db.selectFrom('receipts').selectAll().where('intent_id', 'in', intentIds).execute();
+  return new Map(rows.map((row) => [row.intent_id, row]));
+}

@@ -1,0 +1,21 @@
+import type { Kysely } from 'kysely';
+import { newId } from '../../protocol/ids.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Database, OrganizationRow } from './schema.ts';
+
+/** The organization that the first start makes. */
+export const DEFAULT_ORGANIZATION = 'default';
+
+/** The organization of that name; made when there is none. */
+export async function ensureOrganization(
+  trx: Kysely<Database>,
+  name: string,
+  deps: { readonly clock: Clock; readonly randomBytes: (n: number) => Uint8Array },
+): Promise<OrganizationRow> {
+  const known = await trx.selectFrom('organizations').selectAll().where('name', '=', name).executeTakeFirst();
+  if (known !== undefined) return known;
+  const now = deps.clock.now();
+  const made = { id: newId('org', now, deps.randomBytes), name, created_at: now.toISOString() };
+  await trx.insertInto('organizations').values(made).execute();
+  return made;
+}

@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely';
+import type { Receipt } from '../../delivery/delivery.ts';
+import { setDesiredRevision } from './clusters.ts';
+import type { Database, IntentRow } from './schema.ts';
+
+/** States that a newer intent of the same object overtakes: nobody will bring these about any more. */
+const OVERTAKEN: readonly IntentRow['state'][] = ['accepted', 'delivered', 'applied'];
+
+/** Enough of an intent to find its object and its cluster. */
+export type DeliveredIntent = Pick<
+  IntentRow,
+  'id' | 'cluster_id' | 'target_kind' | 'namespace' | 'name' | 'generation'
+>;
+
+/**
+ * Stores a final receipt with all that follows from it: the intent's state, older intents of the object superseded, and
+ * the revision that the operator must reach. Storing one twice changes nothing.
+ *
+ * @returns whether the cluster's `/config` changed: then its topic is to be notified after the commit
+ */
+export async function storeReceipt(
+  trx: Kysely<Database>,
+  intent: DeliveredIntent,
+  receipt: Exclude<Receipt, { state: 'retry' }>,
+  at: string,
+): Promise<boolean> {
+  if (receipt.state === 'refused') {
+    await trx
+      .updateTable('intents')
+      .set({ state: 'failed', reason: `${receipt.reason}: ${receipt.message}` })
+      .where('id', '=', intent.id)
+      .where('state', '=', 'accepted')
+      .execute();
+    return false;
+  }
+  await trx
+    .insertInto('receipts')
+    .values({
+      intent_id: intent.id,
+      mode: receipt.mode,
+      commit_id: receipt.commit ?? null,
+      job_id: receipt.jobId ?? null,
+      field_manager: receipt.fieldManager ?? null,
+      at,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await trx
+    .updateTable('intents')
+    .set({ state: 'delivered', delivered_at: at })
+    .where('id', '=', intent.id)
+    .where('state', '=', 'accepted')
+    .execute();
+  await trx
+    .updateTable('intents')
+    .set({ state: 'superseded' })
+    .where('cluster_id', '=', intent.cluster_id)
+    .where('target_kind', '=', intent.target_kind)
+    .where('namespace', '=', intent.namespace)
+    .where('name', '=', intent.name)
+    .where('generation', '<', intent.generation)
+    .where('state', 'in', OVERTAKEN)
+    .execute();
+  return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
+}

@@ -1,0 +1,86 @@
+import type { Kysely } from 'kysely';
+import { newId } from '../../protocol/ids.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { DEFAULT_ORGANIZATION } from './organizations.ts';
+import type { Database, OrganizationRow, RepositoryRow } from './schema.ts';
+
+/** The repository that clusters share unless they name another. */
+export const DEFAULT_REPOSITORY = 'fleet';
+
+const DEFAULT_BRANCH = 'main';
+
+/**
+ * A name in an organization as the host knows it, unique over the control plane: the default organization's stand alone,
+ * another organization's behind its own name, so that no organization can take or probe another's names.
+ */
+export function hostedName(organization: Pick<OrganizationRow, 'name'>, name: string): string {
+  return organization.name === DEFAULT_ORGANIZATION ? name : `${organization.name}/${name}`;
+}
+
+/** The name inside its organization. */
+export function localName(repository: Pick<RepositoryRow, 'name'>): string {
+  return repository.name.slice(repository.name.lastIndexOf('/') + 1);
+}
+
+/** The organization's embedded repository of that name; recorded when there is none. The bare repository comes later. */
+export async function ensureRepositoryRow(
+  trx: Kysely<Database>,
+  organization: Pick<OrganizationRow, 'id' | 'name'>,
+  name: string,
+  deps: { readonly clock: Clock; readonly randomBytes: (n: number) => Uint8Array; readonly baseUrl: string },
+): Promise<RepositoryRow> {
+  const known = await findRepository(trx, organization, name);
+  if (known !== undefined) return known;
+  const now = deps.clock.now();
+  const hosted = hostedName(organization, name);
+  const made: RepositoryRow = {
+    id: newId('repo', now, deps.randomBytes),
+    organization_id: organization.id,
+    name: hosted,
+    url: repositoryUrl(deps.baseUrl, hosted),
+    branch: DEFAULT_BRANCH,
+    layout: 'flat',
+    embedded: 1,
+    created_at: now.toISOString(),
+  };
+  await trx.insertInto('repositories').values(made).execute();
+  return made;
+}
+
+/** Where the embedded host serves a repository. Worked out anew each time: the base URL may have changed since. */
+export function repositoryUrl(baseUrl: string, hosted: string): string {
+  return `${baseUrl}/git/${hosted}.git`;
+}
+
+export async function findRepository(
+  db: Kysely<Database>,
+  organization: Pick<OrganizationRow, 'id' | 'name'>,
+  name: string,
+): Promise<RepositoryRow | undefined> {
+  return await db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('organization_id', '=', organization.id)
+    .where('name', '=', hostedName(organization, name))
+    .executeTakeFirst();
+}
+
+export async function findRepositoryById(db: Kysely<Database>, id: string): Promise<RepositoryRow | undefined> {
+  return await db.selectFrom('repositories').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** By name; at most `limit`, those after the hosted name `after`. */
+export async function listRepositories(
+  db: Kysely<Database>,
+  organizationId: string,
+  page: { readonly limit: number; readonly after: string | undefined },
+): Promise<RepositoryRow[]> {
+  let query = db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .orderBy('name')
+    .limit(page.limit);
+  if (page.after !== undefined) query = query.where('name', '>', page.after);
+  return await query.execute();
+}
