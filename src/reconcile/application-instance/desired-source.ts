@@ -1,6 +1,7 @@
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
 import { HELM_REPOSITORY, type HelmRepository } from '../../resources/flux-helm-repository.ts';
 import { HELM_CHART_MEDIA_TYPE, OCI_REPOSITORY, type OciRepository } from '../../resources/flux-oci-repository.ts';
+import { tagOf } from './chart-version.ts';
 import { ownedMeta } from './owned-meta.ts';
 
 /** Flux looks at the registry this often; a new tag in the spec is fetched at once. */

@@ -1,0 +1,83 @@
+import type { Reporter } from '../../events/report/reporter.ts';
+import type { ClusterApi } from '../../kube/cluster-api.ts';
+import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import type { HelmRelease } from '../../resources/flux-helm-release.ts';
+import type { HelmRepository } from '../../resources/flux-helm-repository.ts';
+import type { OciRepository } from '../../resources/flux-oci-repository.ts';
+import type { KubeObject } from '../../resources/kube-object.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
+import type { Inventory } from '../inventory.ts';
+import type { Watched } from '../watched.ts';
+import type { Verdict } from './verdict.ts';
+
+/** Emits cluster events (`kubectl get events`); they stay in the cluster. Never throws, never blocks a reconcile. */
+export interface ClusterEventRecorder {
+  record(about: KubeObject, event: { type: 'Normal' | 'Warning'; reason: string; message: string }): void;
+}
+
+export interface InstanceDeps {
+  readonly api: ClusterApi;
+  readonly inventory: Inventory;
+  readonly reporter: Reporter;
+  readonly recorder?: ClusterEventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly policy: () => ClusterPolicy;
+}
+
+/** The kinds that an instance's state is made of. */
+export interface InstanceWatches {
+  readonly instances: Watched<ApplicationInstance>;
+  readonly releases: Watched<HelmRelease>;
+  readonly ociRepositories: Watched<OciRepository>;
+  readonly helmRepositories: Watched<HelmRepository>;
+  readonly namespaces: Watched<KubeObject>;
+}
+
+/** One look at one instance: what was observed, and what the steps so far made of it. */
+export interface InstancePass {
+  readonly deps: InstanceDeps;
+  readonly watches: InstanceWatches;
+  readonly policy: ClusterPolicy;
+  readonly signal: AbortSignal;
+  /** As it stands after the steps so far. */
+  instance: ApplicationInstance;
+  readonly namespace: KubeObject | undefined;
+  release: HelmRelease | undefined;
+  ociRepository: OciRepository | undefined;
+  helmRepository: HelmRepository | undefined;
+}
+
+/** `done` ends the pass; its verdict becomes the status. Without one the status stays as it is. */
+export type StepResult =
+  | { readonly kind: 'next' }
+  | { readonly kind: 'done'; readonly verdict?: Verdict; readonly requeueAfterMs?: number };
+
+export type Step = (pass: InstancePass) => Promise<StepResult>;
+
+export const NEXT: StepResult = { kind: 'next' };
+
+/** Reads all that a pass looks at. Undefined when the instance is gone. @throws KubeError */
+export async function observe(
+  deps: InstanceDeps,
+  watches: InstanceWatches,
+  names: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<InstancePass | undefined> {
+  const { namespace, name } = names;
+  const instance = await watches.instances.get(namespace, name, signal);
+  if (instance === undefined) return undefined;
+  return {
+    deps,
+    watches,
+    policy: deps.policy(),
+    signal,
+    instance,
+    namespace: await watches.namespaces.get(undefined, namespace, signal),
+    release: await watches.releases.get(namespace, name, signal),
+    ociRepository: await watches.ociRepositories.get(namespace, name, signal),
+    helmRepository: await watches.helmRepositories.get(namespace, name, signal),
+  };
+}

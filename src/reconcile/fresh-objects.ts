@@ -1,0 +1,50 @@
+import type { ClusterApi } from '../kube/cluster-api.ts';
+import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
+
+/**
+ * Reads its own writes. A watch runs behind, so a pass that follows a write may still see the object from before it, and
+ * would decide, write and report once more. What was written last is kept here until the watch has caught up.
+ */
+export class FreshObjects {
+  readonly #api: ClusterApi;
+  readonly #written = new Map<string, KubeObject>();
+
+  constructor(api: ClusterApi) {
+    this.#api = api;
+  }
+
+  /** After a write: the object as the API server answered it. */
+  note(object: KubeObject): void {
+    this.#written.set(keyOf(object, object.metadata), object);
+  }
+
+  /** After a deletion, or when a watch saw the object go. */
+  forget(ref: ObjectRef): void {
+    this.#written.delete(keyOf(ref, ref));
+  }
+
+  /** The newer one of the watch's object and what was written last. @throws KubeError */
+  async newest<T extends KubeObject>(ref: ObjectRef, watched: T | undefined, signal: AbortSignal): Promise<T | undefined> {
+    const key = keyOf(ref, ref);
+    const written = this.#written.get(key) as T | undefined;
+    if (written === undefined) return watched;
+    if (watched === undefined) {
+      // Either the watch has not seen it yet, or it is gone and the write's answer came late: only the server knows.
+      const live = await this.#api.get<T>(ref, signal);
+      if (live === undefined) this.#written.delete(key);
+      return live;
+    }
+    if (isNewer(written, watched)) return written;
+    this.#written.delete(key);
+    return watched;
+  }
+}
+
+/** resourceVersions of one kind can be ordered as numbers (Kubernetes API concepts, "Resource versions"; KEP-5504). */
+function isNewer(a: KubeObject, b: KubeObject): boolean {
+  return Number(a.metadata.resourceVersion) > Number(b.metadata.resourceVersion);
+}
+
+function keyOf(kind: { readonly kind: string }, names: { readonly namespace?: string; readonly name: string }): string {
+  return `${kind.kind}/${names.namespace ?? ''}/${names.name}`;
+}
