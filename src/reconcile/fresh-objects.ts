@@ -24,7 +24,11 @@ export class FreshObjects {
   }
 
   /** The newer one of the watch's object and what was written last. @throws KubeError */
-  async newest<T extends KubeObject>(ref: ObjectRef, watched: T | undefined, signal: AbortSignal): Promise<T | undefined> {
+  async newest<T extends KubeObject>(
+    ref: ObjectRef,
+    watched: T | undefined,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
     const key = keyOf(ref, ref);
     const written = this.#written.get(key) as T | undefined;
     if (written === undefined) return watched;

@@ -42,7 +42,9 @@ export async function writeStatus<T extends OwnObject>(
     source: statusSourceOf(draft.source),
     ...draft.rest,
   };
-  if (canonicalJson(status) === canonicalJson(object.status ?? {})) return undefined;
+  // What others added to the status is not ours to compare.
+  const before = Object.fromEntries(Object.entries(object.status ?? {}).filter(([key]) => key in status));
+  if (canonicalJson(status) === canonicalJson(before)) return undefined;
 
   const { uid, name, namespace } = object.metadata;
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };

@@ -1,4 +1,4 @@
-import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import type { ApplicationChart, ApplicationInstance } from '../../resources/application-instance.ts';
 import { HELM_REPOSITORY, type HelmRepository } from '../../resources/flux-helm-repository.ts';
 import { HELM_CHART_MEDIA_TYPE, OCI_REPOSITORY, type OciRepository } from '../../resources/flux-oci-repository.ts';
 import { tagOf } from './chart-version.ts';
@@ -7,23 +7,32 @@ import { ownedMeta } from './owned-meta.ts';
 /** Flux looks at the registry this often; a new tag in the spec is fetched at once. */
 export const SOURCE_INTERVAL = '10m';
 
-/** The chart source of an instance: an upgrade of an OCI chart changes nothing but its tag. */
-export function desiredSource(instance: ApplicationInstance, clusterId: string): OciRepository | HelmRepository {
+/** A chart in an OCI registry: an upgrade changes nothing but the tag. */
+export function desiredOciRepository(instance: ApplicationInstance, clusterId: string): OciRepository {
   const { chart } = instance.spec;
-  const secret = chart.secretRef === undefined ? {} : { secretRef: { name: chart.secretRef.name } };
-  const metadata = ownedMeta(instance, clusterId);
-  if (chart.type === 'helm') {
-    return { ...HELM_REPOSITORY, metadata, spec: { url: chart.url, interval: SOURCE_INTERVAL, ...secret } };
-  }
   return {
     ...OCI_REPOSITORY,
-    metadata,
+    metadata: ownedMeta(instance, clusterId),
     spec: {
       url: chart.url,
       interval: SOURCE_INTERVAL,
       ref: { tag: tagOf(chart.version) },
       layerSelector: { mediaType: HELM_CHART_MEDIA_TYPE, operation: 'copy' },
-      ...secret,
+      ...secretOf(chart),
     },
   };
+}
+
+/** A repository of charts; which one of them, and its version, stands in the HelmRelease. */
+export function desiredHelmRepository(instance: ApplicationInstance, clusterId: string): HelmRepository {
+  const { chart } = instance.spec;
+  return {
+    ...HELM_REPOSITORY,
+    metadata: ownedMeta(instance, clusterId),
+    spec: { url: chart.url, interval: SOURCE_INTERVAL, ...secretOf(chart) },
+  };
+}
+
+function secretOf({ secretRef }: ApplicationChart): { secretRef?: { name: string } } {
+  return secretRef === undefined ? {} : { secretRef: { name: secretRef.name } };
 }

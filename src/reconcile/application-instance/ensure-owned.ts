@@ -32,7 +32,10 @@ export async function ensureOwned<T extends KubeObject>(
   const named = `${desired.kind} ${desired.metadata.namespace ?? ''}/${desired.metadata.name}`;
   if (live !== undefined && !isOwned(live, pass.instance)) {
     const message = `${named} exists and was not made from this resource; rename the one or remove the other`;
-    return { kind: 'held', result: { kind: 'done', verdict: stalled(Reason.ReleaseNotOwned, message), requeueAfterMs: 60_000 } };
+    return {
+      kind: 'held',
+      result: { kind: 'done', verdict: stalled(Reason.ReleaseNotOwned, message), requeueAfterMs: 60_000 },
+    };
   }
   if (live?.metadata.deletionTimestamp !== undefined) {
     const verdict = progressing(Reason.HelmReleasePending, `waits until the earlier ${named} is gone`);

@@ -45,6 +45,7 @@ export interface InstancePass {
   /** As it stands after the steps so far. */
   instance: ApplicationInstance;
   readonly namespace: KubeObject | undefined;
+  /** Flux' objects, from the step that observes them on. */
   release: HelmRelease | undefined;
   ociRepository: OciRepository | undefined;
   helmRepository: HelmRepository | undefined;
@@ -59,7 +60,7 @@ export type Step = (pass: InstancePass) => Promise<StepResult>;
 
 export const NEXT: StepResult = { kind: 'next' };
 
-/** Reads all that a pass looks at. Undefined when the instance is gone. @throws KubeError */
+/** Starts a pass. Undefined when the instance is gone. @throws KubeError */
 export async function observe(
   deps: InstanceDeps,
   watches: InstanceWatches,
@@ -76,8 +77,8 @@ export async function observe(
     signal,
     instance,
     namespace: await watches.namespaces.get(undefined, namespace, signal),
-    release: await watches.releases.get(namespace, name, signal),
-    ociRepository: await watches.ociRepositories.get(namespace, name, signal),
-    helmRepository: await watches.helmRepositories.get(namespace, name, signal),
+    release: undefined,
+    ociRepository: undefined,
+    helmRepository: undefined,
   };
 }

@@ -1,0 +1,81 @@
+import { KubeError } from '../../kube/cluster-api.ts';
+import { KIND_NOT_FOUND } from '../../kube/kube-fault.ts';
+import type { WorkResult } from '../../kube/work-queue.ts';
+import { Reason } from '../../resources/reasons.ts';
+import { isLostRace, outcomeOfFailure } from '../kube-failure.ts';
+import { observe, type InstanceDeps, type InstancePass, type InstanceWatches, type Step } from './instance-pass.ts';
+import { saveVerdict } from './save-verdict.ts';
+import { checkPaused } from './steps/check-paused.ts';
+import { checkPolicy } from './steps/check-policy.ts';
+import { ensureChartSource } from './steps/ensure-chart-source.ts';
+import { ensureFinalizer } from './steps/ensure-finalizer.ts';
+import { ensureRelease } from './steps/ensure-release.ts';
+import { finalize } from './steps/finalize.ts';
+import { observeDownstream } from './steps/observe-downstream.ts';
+import { observeRelease } from './steps/observe-release.ts';
+import { pruneReplacedSource } from './steps/prune-replaced-source.ts';
+import { degraded, stalled, type Verdict } from './verdict.ts';
+
+/** In this order; each goes on from where the ones before have brought the instance, or ends the pass. */
+const STEPS: readonly Step[] = [
+  checkPaused,
+  observeDownstream,
+  finalize,
+  ensureFinalizer,
+  checkPolicy,
+  ensureChartSource,
+  ensureRelease,
+  pruneReplacedSource,
+  observeRelease,
+];
+
+const AFTER_LOST_RACE_MS = 50;
+const AFTER_REFUSAL_MS = 60_000;
+
+/**
+ * One pass over one instance: observe, run the steps, write the status once. Level-triggered: it may be called at any
+ * time, any number of times, and after a crash between any two requests.
+ *
+ * @throws KubeError that a later try may not meet
+ */
+export async function reconcileInstance(
+  deps: InstanceDeps,
+  watches: InstanceWatches,
+  names: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<WorkResult> {
+  const pass = await observe(deps, watches, names, signal);
+  if (pass === undefined) return {};
+  try {
+    return await runSteps(pass);
+  } catch (error) {
+    if (isLostRace(error)) return { requeueAfterMs: AFTER_LOST_RACE_MS };
+    const verdict = verdictOfFailure(error, names.namespace);
+    if (verdict === undefined || pass.instance.metadata.deletionTimestamp !== undefined) throw error;
+    await saveVerdict(pass, verdict);
+    return { requeueAfterMs: AFTER_REFUSAL_MS };
+  }
+}
+
+async function runSteps(pass: InstancePass): Promise<WorkResult> {
+  for (const step of STEPS) {
+    const result = await step(pass);
+    if (result.kind === 'next') continue;
+    if (result.verdict !== undefined) await saveVerdict(pass, result.verdict);
+    return result.requeueAfterMs === undefined ? {} : { requeueAfterMs: result.requeueAfterMs };
+  }
+  return {};
+}
+
+/** What only a person can mend becomes a condition; everything else is tried again by the queue. */
+function verdictOfFailure(error: unknown, namespace: string): Verdict | undefined {
+  if (!(error instanceof KubeError) || error.retryable) return undefined;
+  if (error.reason === KIND_NOT_FOUND) {
+    const message = `the cluster does not serve Flux' kinds; install Flux' source-controller and helm-controller (${error.message})`;
+    return stalled(Reason.ReleaseControllerMissing, message);
+  }
+  if (error.status === 404) return undefined;
+  const { reason, message } = outcomeOfFailure(error, 'apply', namespace);
+  if (reason === Reason.NamespaceNotGranted) return stalled(Reason.NamespaceNotGranted, message);
+  return degraded(Reason.ApplyFailed, message, { stalled: true });
+}

@@ -1,0 +1,57 @@
+import { refOf } from '../../resources/kube-object.ts';
+import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
+import { isNotFound } from '../kube-failure.ts';
+import { reportStatus } from '../write-status.ts';
+import type { InstancePass, StepResult } from './instance-pass.ts';
+import { instanceDraft, saveVerdict } from './save-verdict.ts';
+import type { Verdict } from './verdict.ts';
+
+/**
+ * Writes and reports an instance's last status, then takes the finalizer off. In this order: a crash in between repeats
+ * the report, which is the same event again, and never loses it with the object.
+ */
+export async function endInstance(pass: InstancePass, verdict: Verdict): Promise<StepResult> {
+  const draft = instanceDraft(pass, verdict);
+  const wasReported = await saveVerdict(pass, verdict);
+  if (!wasReported) reportStatus(pass.deps.reporter, { ...pass.instance, status: {} }, draft);
+  rememberEnd(pass);
+  await removeFinalizer(pass);
+  return { kind: 'done' };
+}
+
+/** So that the next pass over the tombstone does not report the same end once more. */
+function rememberEnd({ deps, instance }: InstancePass): void {
+  const intentId = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION];
+  const { name, namespace } = instance.metadata;
+  const pair = deps.inventory.lastPair(refOf(instance));
+  if (intentId === undefined || namespace === undefined || pair === undefined) return;
+  deps.inventory.remember({
+    apiVersion: instance.apiVersion,
+    kind: instance.kind,
+    namespace,
+    name,
+    epoch: pair.epoch,
+    generation: pair.generation,
+    at: deps.clock.now().toISOString(),
+    reportedFor: intentId,
+  });
+}
+
+async function removeFinalizer({ deps, instance, signal }: InstancePass): Promise<void> {
+  const { finalizers = [], resourceVersion } = instance.metadata;
+  try {
+    await deps.api.mergePatch(
+      refOf(instance),
+      {
+        metadata: {
+          ...(resourceVersion === undefined ? {} : { resourceVersion }),
+          finalizers: finalizers.filter((finalizer) => finalizer !== APPLICATION_INSTANCE_FINALIZER),
+        },
+      },
+      { fieldManager: META_FIELD_MANAGER },
+      signal,
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

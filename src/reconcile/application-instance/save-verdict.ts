@@ -1,0 +1,63 @@
+import { isTrue } from '../../resources/conditions.ts';
+import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
+import { refOf } from '../../resources/kube-object.ts';
+import type { EventSource } from '../../protocol/event.ts';
+import { sourceOf } from '../status-source.ts';
+import { writeStatus, type StatusDraft } from '../write-status.ts';
+import type { InstancePass } from './instance-pass.ts';
+import { conditionsOf, type Verdict } from './verdict.ts';
+
+/** Cluster event when an instance becomes Ready (specification, "Pull-mode end-to-end flow", step 7). */
+export const RELEASE_READY_EVENT = 'ReleaseReady';
+
+/** Makes the verdict the instance's status, once, and tells of it. Answers whether there was anything to write. */
+export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise<boolean> {
+  const before = pass.instance;
+  const draft = instanceDraft(pass, verdict);
+  const written = await writeStatus(pass.deps, before, draft, pass.signal);
+  if (written === undefined) return false;
+  pass.instance = written;
+  pass.watches.instances.note(written);
+  const had = (type: string): boolean => isTrue(before.status?.conditions, type);
+  const has = (type: string): boolean => isTrue(draft.conditions, type);
+  if (has('Ready') && !had('Ready')) tell(pass, 'Normal', RELEASE_READY_EVENT, verdict.ready.message);
+  const bad = verdict.stalled ?? verdict.degraded;
+  if ((has('Degraded') && !had('Degraded')) || (has('Stalled') && !had('Stalled'))) {
+    tell(pass, 'Warning', bad?.reason ?? 'Degraded', bad?.message ?? '');
+  }
+  return true;
+}
+
+/** The status that a verdict makes. */
+export function instanceDraft({ deps, instance, policy }: InstancePass, verdict: Verdict): StatusDraft {
+  const generation = instance.metadata.generation ?? 0;
+  const conditions = conditionsOf(
+    verdict,
+    instance.status?.conditions ?? [],
+    { generation, sameSpec: instance.status?.observedGeneration === generation },
+    deps.clock.now(),
+  );
+  const release = verdict.release ?? instance.status?.release;
+  return {
+    conditions,
+    source: deletionSource({ deps, instance, policy }) ?? sourceOf(instance, deps.inventory, policy),
+    rest: release === undefined ? {} : { release },
+  };
+}
+
+/** What ends an instance is the tombstone's intent, not the one that its spec came from. */
+function deletionSource({ deps, instance, policy }: Pick<InstancePass, 'deps' | 'instance' | 'policy'>) {
+  const intentId = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION];
+  if (intentId === undefined || instance.metadata.deletionTimestamp === undefined) return undefined;
+  const pair = deps.inventory.lastPair(refOf(instance));
+  const source: EventSource = {
+    mode: policy.mode,
+    intentId,
+    ...(pair === undefined ? {} : { epoch: pair.epoch, generation: pair.generation }),
+  };
+  return source;
+}
+
+function tell(pass: InstancePass, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  pass.deps.recorder?.record(pass.instance, { type, reason, message });
+}

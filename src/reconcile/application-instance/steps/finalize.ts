@@ -1,0 +1,77 @@
+import type { KubeObject } from '../../../resources/kube-object.ts';
+import { refOf } from '../../../resources/kube-object.ts';
+import { findCondition } from '../../../resources/conditions.ts';
+import type { HelmRelease } from '../../../resources/flux-helm-release.ts';
+import { APPLICATION_INSTANCE_FINALIZER, TOMBSTONE_ANNOTATION } from '../../../resources/labels.ts';
+import { Reason } from '../../../resources/reasons.ts';
+import { endInstance } from '../end-instance.ts';
+import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
+import { isOwned } from '../owned-meta.ts';
+import { releaseOf } from '../release-history.ts';
+import { degraded, held, progressing, type Verdict } from '../verdict.ts';
+
+/** From then on a person is asked to look; the wait itself has no end, since giving up would leave a release behind. */
+const STUCK_AFTER_MS = 10 * 60_000;
+const LOOK_AGAIN_MS = 60_000;
+
+/**
+ * The end of an instance:
+ *
+ *     tombstone and deletionPolicy Delete:  HelmRelease deleted ──► gone ──► source deleted ──► Uninstalled ──► finalizer off
+ *     otherwise (by hand, or Orphan):       everything stays ──► Orphaned ──► finalizer off
+ */
+export async function finalize(pass: InstancePass): Promise<StepResult> {
+  const { instance } = pass;
+  if (instance.metadata.deletionTimestamp === undefined) return NEXT;
+  if (instance.metadata.finalizers?.includes(APPLICATION_INSTANCE_FINALIZER) !== true) return { kind: 'done' };
+  const isMeant = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION] !== undefined;
+  if (isMeant && instance.spec.deletionPolicy !== 'Orphan') return await uninstall(pass);
+  return await orphan(pass, isMeant);
+}
+
+async function uninstall(pass: InstancePass): Promise<StepResult> {
+  const { release, ociRepository, helmRepository } = pass;
+  if (release !== undefined && isOwned(release, pass.instance)) {
+    await deleteOwned(pass, release);
+    return { kind: 'done', verdict: uninstalling(pass, release), requeueAfterMs: LOOK_AGAIN_MS };
+  }
+  for (const source of [ociRepository, helmRepository]) if (source !== undefined) await deleteOwned(pass, source);
+  const name = pass.instance.spec.releaseName ?? pass.instance.metadata.name;
+  return await endInstance(pass, held(Reason.Uninstalled, `release ${name} is uninstalled`));
+}
+
+async function orphan(pass: InstancePass, isMeant: boolean): Promise<StepResult> {
+  const name = pass.instance.metadata.name;
+  const why = isMeant
+    ? 'spec.deletionPolicy is Orphan'
+    : 'it was deleted by hand, without a tombstone of the control plane';
+  const message = `HelmRelease ${name} and its chart source stay in the cluster: ${why}`;
+  pass.deps.recorder?.record(pass.instance, { type: 'Warning', reason: Reason.Orphaned, message });
+  return await endInstance(pass, held(Reason.Orphaned, message));
+}
+
+async function deleteOwned(pass: InstancePass, object: KubeObject): Promise<void> {
+  const uid = object.metadata.uid;
+  if (uid === undefined || object.metadata.deletionTimestamp !== undefined || !isOwned(object, pass.instance)) return;
+  await pass.deps.api.delete(refOf(object), { uid }, pass.signal);
+}
+
+function uninstalling(pass: InstancePass, release: HelmRelease): Verdict {
+  const name = release.metadata.name;
+  const seen = releaseOf(release);
+  const state = findCondition(release.status?.conditions, 'Ready');
+  const since = Date.parse(pass.instance.metadata.deletionTimestamp ?? '');
+  const isStuck = pass.deps.clock.now().getTime() - since > STUCK_AFTER_MS;
+  const hasFailed = state?.status === 'False' && state.reason === 'UninstallFailed';
+  if (!isStuck && !hasFailed) return progressing(Reason.Uninstalling, `waits until HelmRelease ${name} is gone`, seen);
+  const finalizers = release.metadata.finalizers?.join(', ') ?? 'none';
+  const message = hasFailed
+    ? `HelmRelease ${name} cannot be uninstalled: ${state.message ?? 'no reason is given'}`
+    : `HelmRelease ${name} is not gone after ${STUCK_AFTER_MS / 60_000} minutes; is the release controller running? ` +
+      `Left: HelmRelease ${name} (finalizers: ${finalizers}) and its chart source`;
+  return degraded(Reason.HelmReleaseUninstallFailed, message, {
+    retrying: Reason.Uninstalling,
+    stalled: isStuck,
+    ...(seen === undefined ? {} : { release: seen }),
+  });
+}
