@@ -1,4 +1,4 @@
-import type { Insertable, Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { PublicJwk } from '../../protocol/register.ts';
 import type { ClusterRow, Database } from './schema.ts';
 
@@ -18,7 +18,7 @@ export async function findClusterOf(
 
 /** What an admin decides about a new cluster. Lists and settings are JSON text. */
 export type PendingCluster = Omit<
-  Insertable<ClusterRow>,
+  ClusterRow,
   | 'status'
   | 'disabled_at'
   | 'delivery_epoch'

@@ -1,0 +1,28 @@
+import { Type, type Static } from 'typebox';
+import { Intervals } from '../protocol/agent-config.ts';
+import { compileParser } from '../protocol/parse.ts';
+import type { ClusterRow } from './store/schema.ts';
+
+/** What `/config` may tighten. Neither is on by default (specification, "Optional payload signing and encryption"). */
+export const SecuritySettings = Type.Object({
+  requireSignedPayloads: Type.Boolean(),
+  requireEncryptedSecretPayloads: Type.Boolean(),
+});
+export type SecuritySettings = Static<typeof SecuritySettings>;
+
+const parseIntervals = compileParser(Intervals);
+const parseSecurity = compileParser(SecuritySettings);
+const parseNames = compileParser(Type.Array(Type.String()));
+
+export function intervalsOf(cluster: Pick<ClusterRow, 'intervals'>): Intervals {
+  return parseIntervals(JSON.parse(cluster.intervals));
+}
+
+export function securityOf(cluster: Pick<ClusterRow, 'security'>): SecuritySettings {
+  return parseSecurity(JSON.parse(cluster.security));
+}
+
+/** One of a cluster's three lists of what is allowed. */
+export function namesIn(json: string): string[] {
+  return parseNames(JSON.parse(json));
+}

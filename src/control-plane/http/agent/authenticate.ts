@@ -1,0 +1,91 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../../../protocol/app-error.ts';
+import { hashToken, isWellFormedToken } from '../../../protocol/token.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { Secret } from '../../../runtime/secret.ts';
+import { findAgentCredential, markAgentCredentialUsed } from '../../store/agent-credentials.ts';
+import { findCluster } from '../../store/clusters.ts';
+import type { LastContact } from '../../store/last-contact.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { ClusterRow } from '../../store/schema.ts';
+
+/** Who calls: the cluster that the presented credential is bound to. */
+export interface Agent {
+  readonly cluster: ClusterRow;
+  readonly credentialId: string;
+  readonly token: Secret;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by authentication; read it through `agentOf`. */
+    agent: Agent | null;
+  }
+}
+
+/** The caller of a request that authentication has let through. */
+export function agentOf(request: Pick<FastifyRequest, 'agent'>): Agent {
+  if (request.agent === null) throw new Error('this route is not behind authentication');
+  return request.agent;
+}
+
+export interface AuthenticateDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly lastContact: Pick<LastContact, 'touch'>;
+}
+
+/**
+ * Finds the cluster of a bearer token. Called again by a held request after each wake-up, so that a revoked credential or
+ * a disabled cluster ends it.
+ *
+ * @throws AppError `missing_token`, `invalid_token` (unknown or revoked), `expired_token`, `cluster_disabled`
+ */
+export async function authenticate(deps: AuthenticateDeps, authorization: string | undefined): Promise<Agent> {
+  const token = bearerToken(authorization);
+  const text = token.expose();
+  if (!isWellFormedToken('svcagt', text)) {
+    throw new AppError(
+      'invalid_token',
+      isWellFormedToken('svcreg', text)
+        ? 'a registration token is good for POST /api/agent/register only'
+        : 'the bearer token is not an agent credential',
+    );
+  }
+  // The look-up is by the digest of 256 random bits: how long it takes says nothing of any token.
+  const credential = await findAgentCredential(deps.store.db, hashToken(text));
+  if (credential === undefined) throw new AppError('invalid_token', 'this agent credential is not known here');
+  if (credential.revoked_at !== null) {
+    throw new AppError('invalid_token', 'this agent credential was revoked; register the cluster again');
+  }
+  const now = deps.clock.now().toISOString();
+  if (credential.expires_at <= now) {
+    throw new AppError('expired_token', `this agent credential expired at ${credential.expires_at}`);
+  }
+  const cluster = await findCluster(deps.store.db, credential.cluster_id);
+  if (cluster === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
+  if (cluster.disabled_at !== null) throw new AppError('cluster_disabled', 'this cluster is disabled');
+  if (credential.first_used_at === null) {
+    await deps.store.write(async (trx) => {
+      await markAgentCredentialUsed(trx, credential.id, now);
+    });
+  }
+  deps.lastContact.touch(cluster.id);
+  return { cluster, credentialId: credential.id, token };
+}
+
+/**
+ * The token of an `Authorization: Bearer` header.
+ *
+ * @throws AppError `missing_token` or `invalid_token`
+ */
+export function bearerToken(authorization: string | undefined): Secret {
+  if (authorization === undefined) {
+    throw new AppError('missing_token', 'the Authorization header is missing; this request needs Bearer <token>');
+  }
+  const [, token] = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization.trim()) ?? [];
+  if (token === undefined) {
+    throw new AppError('invalid_token', 'the Authorization header is malformed; its form is Bearer <token>');
+  }
+  return new Secret(token);
+}

@@ -1,0 +1,67 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../../protocol/app-error.ts';
+import { EventsRequest, MAX_EVENT_POST_BYTES } from '../../../protocol/event.ts';
+import { checkEvents } from '../../../events/ingest/check-events.ts';
+import { ingestEvents } from '../../../events/ingest/ingest-events.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { findCluster } from '../../store/clusters.ts';
+import { eventIngestStore } from '../../store/event-ingest-store.ts';
+import type { Store } from '../../store/open-store.ts';
+import { statusTopic } from '../../topics.ts';
+import type { Wakeups } from '../../wakeups.ts';
+import type { HttpServer } from '../server.ts';
+import type { RefusalAudit } from '../../refusal-audit.ts';
+import { agentOf } from './authenticate.ts';
+import { requireSignature } from './require-signature.ts';
+
+export interface EventsRouteDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly wakeups: Wakeups;
+  readonly refusals: RefusalAudit;
+}
+
+/**
+ * `POST /api/agent/events`: all of a post is stored or nothing of it, in one transaction, and 204 is answered after it is
+ * on the disk. A replayed post is 204 and changes nothing.
+ */
+export function eventsRoute(app: HttpServer, deps: EventsRouteDeps): void {
+  app.post(
+    '/api/agent/events',
+    {
+      bodyLimit: MAX_EVENT_POST_BYTES,
+      preValidation: requireSignature(deps),
+      schema: { body: EventsRequest },
+    },
+    async (request, reply) => {
+      await takeEvents(deps, request, request.body);
+      return await noContent(reply);
+    },
+  );
+}
+
+async function takeEvents(deps: EventsRouteDeps, request: FastifyRequest, body: EventsRequest): Promise<void> {
+  const { cluster } = agentOf(request);
+  if (body.cluster_id !== undefined && body.cluster_id !== cluster.id) {
+    await deps.refusals.record(cluster, {
+      kind: 'ClusterMismatch',
+      summary: 'events for another cluster were posted with the credential of this one',
+      reason: 'cluster_mismatch',
+    });
+    throw new AppError('cluster_mismatch', 'cluster_id is not the cluster that this credential belongs to');
+  }
+  checkEvents(body.events);
+  if (body.events.length === 0) return;
+  const outcome = await deps.store.write(async (trx) => {
+    // Read again in here: a mode switch that was committed since raised the epoch.
+    const current = await findCluster(trx, cluster.id);
+    if (current === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
+    const store = eventIngestStore(trx, current, deps.clock.now().toISOString());
+    return await ingestEvents({ store, deliveryEpoch: current.delivery_epoch, events: body.events });
+  });
+  if (outcome.recorded > 0) deps.wakeups.notify(statusTopic(cluster.id));
+}
+
+async function noContent(reply: FastifyReply): Promise<FastifyReply> {
+  return await reply.code(204).send();
+}

@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify';
+import { CONFIG_REVISION_HEADER } from '../../../protocol/agent-config.ts';
+import { AppError } from '../../../protocol/app-error.ts';
+import { RegisterRequest } from '../../../protocol/register.ts';
+import { equalConstantTime } from '../../../protocol/token.ts';
+import { Secret } from '../../../runtime/secret.ts';
+import { RegisterCluster, type RegisterClusterDeps } from '../../register-cluster.ts';
+import type { HttpServer } from '../server.ts';
+import { bearerToken } from './authenticate.ts';
+
+/** `POST /api/agent/register`: a one-time registration token for a long-lived credential. */
+export function registerRoute(app: HttpServer, deps: RegisterClusterDeps): void {
+  const registration = new RegisterCluster(deps);
+  app.post(
+    '/api/agent/register',
+    {
+      // The token may come in the header alone; then there need not be a body.
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+      schema: { body: RegisterRequest },
+    },
+    async (request, reply) => {
+      const { response, configRevision } = await registration.register(
+        presentedToken(request, request.body),
+        request.body,
+      );
+      reply.header(CONFIG_REVISION_HEADER, String(configRevision)).header('cache-control', 'no-store');
+      return await reply.send(response);
+    },
+  );
+}
+
+function presentedToken(request: FastifyRequest, body: RegisterRequest): Secret {
+  const { authorization } = request.headers;
+  if (body.token === undefined) {
+    if (authorization === undefined) {
+      throw new AppError('missing_token', 'the registration token is missing: send it as "token" in the body');
+    }
+    return bearerToken(authorization);
+  }
+  if (authorization !== undefined && !equalConstantTime(bearerToken(authorization).expose(), body.token)) {
+    throw new AppError('constraint_violated', 'the body and the Authorization header name different tokens', {
+      faults: [{ path: '/token', message: 'differs from the Authorization header; send the token once' }],
+    });
+  }
+  return new Secret(body.token);
+}

@@ -1,0 +1,82 @@
+import type { Insertable, Kysely } from 'kysely';
+import type { EventRecord } from '../../events/ingest/ingest-store.ts';
+import { bulkInsert } from './bulk-insert.ts';
+import type { Database, EventRow } from './schema.ts';
+
+type NewEvent = Omit<Insertable<EventRow>, 'seq'>;
+
+const COLUMNS = [
+  'cluster_id',
+  'event_key',
+  'fingerprint',
+  'kind',
+  'resource_ref',
+  'conditions',
+  'timestamp',
+  'sequence',
+  'source',
+  'received_at',
+] as const satisfies readonly (keyof NewEvent)[];
+
+const insertNew = bulkInsert<NewEvent, Pick<EventRow, 'event_key' | 'fingerprint'> & { seq: number }>(
+  COLUMNS,
+  (trx, rows) =>
+    trx
+      .insertInto('events')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['cluster_id', 'event_key', 'fingerprint']).doNothing())
+      .returning(['seq', 'event_key', 'fingerprint']),
+);
+
+/**
+ * Records the events that are not recorded yet (`IngestStore.recordEvents`). The unique constraint decides what is a
+ * replay, within the batch too; the first of equal ones counts.
+ */
+export async function recordEvents(
+  trx: Kysely<Database>,
+  clusterId: string,
+  receivedAt: string,
+  records: readonly EventRecord[],
+): Promise<{ index: number; seq: number }[]> {
+  const first = new Map<string, number>();
+  const rows: NewEvent[] = [];
+  for (const [index, { event, fingerprint }] of records.entries()) {
+    const identity = `${fingerprint} ${event.eventKey}`;
+    if (first.has(identity)) continue;
+    first.set(identity, index);
+    rows.push({
+      cluster_id: clusterId,
+      event_key: event.eventKey,
+      fingerprint,
+      kind: event.kind,
+      resource_ref: JSON.stringify(event.resourceRef),
+      conditions: JSON.stringify(event.conditions),
+      timestamp: event.timestamp ?? null,
+      sequence: event.sequence ?? null,
+      source: event.source === undefined ? null : JSON.stringify(event.source),
+      received_at: receivedAt,
+    });
+  }
+  const recorded: { index: number; seq: number }[] = [];
+  for (const { seq, event_key, fingerprint } of await insertNew.run(trx, rows)) {
+    const index = first.get(`${fingerprint} ${event_key}`);
+    if (index !== undefined) recorded.push({ index, seq });
+  }
+  return recorded.sort((a, b) => a.index - b.index);
+}
+
+/** A cluster's events, the newest first. `before` is the number of the last one of the page before. */
+export async function listEvents(
+  db: Kysely<Database>,
+  clusterId: string,
+  page: { readonly limit: number; readonly before?: number },
+): Promise<(Omit<EventRow, 'seq'> & { seq: number })[]> {
+  return await db
+    .selectFrom('events')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .$if(page.before !== undefined, (query) => query.where('seq', '<', page.before ?? 0))
+    .orderBy('seq', 'desc')
+    .limit(page.limit)
+    .execute();
+}

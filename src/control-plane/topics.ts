@@ -1,0 +1,12 @@
+/** Notified when an intent was accepted or a target is free again: delivery looks for work. */
+export const DELIVERY_TOPIC = 'delivery';
+
+/** Notified when what `/config` answers a cluster has changed. */
+export function configTopic(clusterId: string): string {
+  return `config:${clusterId}`;
+}
+
+/** Notified when what a cluster reports was stored: its conditions, events and the states of its intents. */
+export function statusTopic(clusterId: string): string {
+  return `status:${clusterId}`;
+}

@@ -1,0 +1,60 @@
+import type { AgentEvent } from '../../protocol/event.ts';
+
+/** An event as it is recorded. */
+export interface EventRecord {
+  readonly event: AgentEvent;
+  /** With the event key, what tells a replay from a new event. */
+  readonly fingerprint: string;
+}
+
+/** One condition of one resource, at its place in the fold. */
+export interface FoldedCondition {
+  readonly uid: string;
+  readonly event: AgentEvent;
+  readonly condition: AgentEvent['conditions'][number];
+  readonly orderKey: string;
+}
+
+export interface AgentAuditEntry {
+  readonly kind: string;
+  readonly summary: string;
+  readonly reason?: string;
+  readonly eventSeq: number;
+}
+
+/** How far an intent has come, as reports move it. `proposed` and before are the control plane's own steps. */
+export type ReportedState = 'applied' | 'ready' | 'failed' | 'removed';
+
+export interface IntentSnapshot {
+  readonly id: string;
+  readonly action: 'install' | 'update' | 'uninstall' | 'operate';
+  readonly state: ReportedState | 'accepted' | 'proposed' | 'delivered' | 'superseded';
+}
+
+export interface IntentMove {
+  readonly id: string;
+  readonly state: ReportedState;
+  /** Why it failed; absent clears what an earlier failure said. */
+  readonly reason?: string;
+}
+
+/** What ingest needs of a database. One instance is for one cluster, inside one transaction. */
+export interface IngestStore {
+  /**
+   * Records those events that are not recorded yet.
+   *
+   * @returns the index and the number of each new one, in the order of `records`
+   */
+  recordEvents(records: readonly EventRecord[]): Promise<readonly { readonly index: number; readonly seq: number }[]>;
+  /**
+   * Puts each condition in place unless a later one is there; at most one per uid and type.
+   *
+   * @returns those that are now the current ones
+   */
+  foldConditions(conditions: readonly FoldedCondition[]): Promise<readonly FoldedCondition[]>;
+  appendAudit(entries: readonly AgentAuditEntry[]): Promise<void>;
+  /** Those of the cluster's intents that `ids` names. */
+  findIntents(ids: readonly string[]): Promise<readonly IntentSnapshot[]>;
+  moveIntents(moves: readonly IntentMove[]): Promise<void>;
+  setAppliedRevision(revision: string): Promise<void>;
+}

@@ -1,0 +1,110 @@
+import type { Condition } from '../../protocol/condition.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
+import { Reason } from '../../resources/reasons.ts';
+import type { IntentMove, IntentSnapshot, ReportedState } from './ingest-store.ts';
+
+/** Longest reason that is kept with an intent, in UTF-16 units. */
+const MAX_REASON = 2000;
+
+/** Where nothing a cluster reports moves an intent any more. */
+const FINAL: readonly IntentSnapshot['state'][] = ['ready', 'removed', 'superseded'];
+
+/** Which condition of which kind means what for the intent behind it. The strongest claim in an event wins: first in the list. */
+const CLAIMS: readonly {
+  readonly kind: string;
+  readonly type: string;
+  readonly status: Condition['status'];
+  readonly reason?: string;
+  readonly means: ReportedState;
+}[] = [
+  { kind: 'ApplicationInstance', type: 'Ready', status: 'False', reason: Reason.Uninstalled, means: 'removed' },
+  { kind: 'ApplicationInstance', type: 'Stalled', status: 'True', means: 'failed' },
+  { kind: 'ApplicationInstance', type: 'Degraded', status: 'True', means: 'failed' },
+  { kind: 'ApplicationInstance', type: 'Ready', status: 'True', means: 'ready' },
+  { kind: 'Operation', type: 'Failed', status: 'True', means: 'failed' },
+  { kind: 'Operation', type: 'Cancelled', status: 'True', means: 'failed' },
+  { kind: 'Operation', type: 'Succeeded', status: 'True', means: 'ready' },
+];
+
+/**
+ * Moves intents by what the cluster reports of the objects that came from them:
+ *
+ * ```
+ * accepted | proposed | delivered ── first report ──► applied ── Ready ──► ready (final)
+ *                                                     │  ▲
+ *                                   Degraded, Stalled │  │ never back
+ *                                                     ▼
+ *                                                  failed ── Ready ──► ready
+ * any of them ── Ready=False, reason Uninstalled ──► removed (final)          superseded (final)
+ * ```
+ *
+ * Reports may arrive late and in any order; the moves lead to the same end in each. A report of an older delivery epoch
+ * says nothing about what is delivered now and moves nothing.
+ *
+ * @returns one move per intent that changes
+ */
+export function moveIntents(
+  intents: readonly IntentSnapshot[],
+  events: readonly AgentEvent[],
+  deliveryEpoch: number,
+): IntentMove[] {
+  const byId = new Map(intents.map((intent) => [intent.id, intent]));
+  const moves = new Map<string, IntentMove>();
+  for (const event of events) {
+    const intent = byId.get(event.source?.intentId ?? '');
+    if (intent === undefined || isOfOlderEpoch(event, deliveryEpoch)) continue;
+    const state = moves.get(intent.id)?.state ?? intent.state;
+    const next = nextState({ ...intent, state }, event);
+    if (next !== undefined) moves.set(intent.id, { id: intent.id, ...next });
+  }
+  return [...moves.values()];
+}
+
+/** The ids that a batch of events speaks of, each once. */
+export function intentIdsOf(events: readonly AgentEvent[]): string[] {
+  const ids = new Set<string>();
+  for (const { source } of events) {
+    if (source?.intentId !== undefined && source.intentId !== '') ids.add(source.intentId);
+  }
+  return [...ids];
+}
+
+export function isOfOlderEpoch(event: AgentEvent, deliveryEpoch: number): boolean {
+  return event.source?.epoch !== undefined && event.source.epoch < deliveryEpoch;
+}
+
+function nextState(intent: IntentSnapshot, event: AgentEvent): Omit<IntentMove, 'id'> | undefined {
+  if (FINAL.includes(intent.state)) return undefined;
+  const claim = claimOf(intent, event);
+  if (claim === undefined) {
+    return intent.state === 'applied' || intent.state === 'failed' ? undefined : { state: 'applied' };
+  }
+  if (claim.means !== 'failed') return { state: claim.means };
+  const { reason = claim.condition.type, message = '' } = claim.condition;
+  const text = message === '' ? reason : `${reason}: ${message}`;
+  return {
+    state: 'failed',
+    reason: text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON - 1).toWellFormed()}…`,
+  };
+}
+
+function claimOf(
+  intent: IntentSnapshot,
+  event: AgentEvent,
+): { readonly means: ReportedState; readonly condition: Condition } | undefined {
+  const { kind, generation } = event.resourceRef;
+  for (const { kind: about, type, status, reason, means } of CLAIMS) {
+    // An object that is being uninstalled may still be Ready; the uninstall is done when the object is gone.
+    if (about !== kind || (intent.action === 'uninstall' && means === 'ready')) continue;
+    const condition = event.conditions.find(
+      (candidate) =>
+        candidate.type === type &&
+        candidate.status === status &&
+        (reason === undefined || candidate.reason === reason) &&
+        // A condition that was observed before the intent's change says nothing of it.
+        (candidate.observedGeneration ?? generation ?? 0) >= (generation ?? 0),
+    );
+    if (condition !== undefined) return { means, condition };
+  }
+  return undefined;
+}
