@@ -41,11 +41,12 @@ export function sortMembers(value: unknown): unknown {
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/;
 const UNPRINTABLE_ALL = new RegExp(UNPRINTABLE.source, 'g');
 
-/** What YAML 1.1 reads as a boolean, null, a merge or a default, and what either version reads as a number or a date. */
+/** What YAML 1.1 reads as a boolean, null, a merge or a default. */
 const WORDS = /^(?:y|n|yes|no|on|off|true|false|null|~|<<|=)$/i;
-const NUMBER_LIKE = /^[-+]?(?:\.?\d|\.(?:inf|nan)\b|0[xob])/i;
+/** Where numbers and dates begin; readers differ in what they take for one (to go-yaml `-_3` is -3). */
+const NUMBER_START = /^[-+.\d]/;
 /** Versions such as 6.5.0 and image tags are numbers to nobody. */
-const DOTTED = /^\d+\.\d+\.\d+[-.\w]*$/;
+const DOTTED = /^\d+\.\d+\.\d+(?:[-.][-.\w]*)?$/;
 
 /** Lines that a literal block gives back in every reader: printable, nothing at either edge, no tab at a line's start. */
 const SAFE_BLOCK = /^[^\s][^\t\n]*(?:\n(?:[^\s][^\t\n]*| +[^\s][^\t\n]*)?)*\n?$/;
@@ -85,7 +86,7 @@ function style(text: string, place: 'key' | 'value'): Scalar.Type {
     return block ? Scalar.BLOCK_LITERAL : Scalar.QUOTE_DOUBLE;
   }
   const risky =
-    text === '' || WORDS.test(text) || (NUMBER_LIKE.test(text) && !DOTTED.test(text)) || /\s/.test(text[0]!);
+    text === '' || WORDS.test(text) || (NUMBER_START.test(text) && !DOTTED.test(text)) || /^\s|\t/.test(text);
   // Where a plain text is not possible the library quotes it by itself.
   return risky ? Scalar.QUOTE_DOUBLE : Scalar.PLAIN;
 }

@@ -67,9 +67,7 @@ function describe(error: SchemaError, root: SchemaNode): Fault[] {
       return [{ path, message: `must be ${withArticle(String(params['type']))}`, allowed: params['type'] }];
     case 'pattern': {
       const { pattern } = params;
-      const hint = nodeAt(root, error.schemaPath)?.description;
-      const message = hint === undefined ? `must match ${String(pattern)}` : `must be ${hint}`;
-      return [{ path, message, allowed: { pattern } }];
+      return [{ path, message: patternMessage(String(pattern), nodeAt(root, error.schemaPath)), allowed: { pattern } }];
     }
     case 'anyOf': {
       const branches = (nodeAt(root, error.schemaPath)?.anyOf ?? []).map(allowedBy);
@@ -81,6 +79,13 @@ function describe(error: SchemaError, root: SchemaNode): Fault[] {
     default:
       return [withAllowed({ path, message: error.message }, limitOf(error.keyword, params))];
   }
+}
+
+/** A description that reads on from "must be" stands for the pattern; any other explains it. */
+function patternMessage(pattern: string, node: SchemaNode | undefined): string {
+  const hint = node?.description?.replace(/\.$/, '') ?? '';
+  if (hint === '') return `must match ${pattern}`;
+  return /^[a-z0-9]/.test(hint) ? `must be ${hint}` : `must match ${pattern} (${hint})`;
 }
 
 function unknownField(path: string, node: SchemaNode | undefined): Fault {
