@@ -1,0 +1,161 @@
+import type { KubeObject } from '../resources/kube-object.ts';
+import { age, ageColumn, nameColumn } from './built-in-columns.ts';
+import { evaluateJsonPath } from './json-path.ts';
+import { isJsonObject, listAt, objectAt, sameJson, stringAt, type JsonObject } from './json-value.ts';
+import type { Column, Kind } from './kind.ts';
+import type { FieldFault } from './status-error.ts';
+import { structureOfSchema } from './structure.ts';
+
+/** Keeps a definition until its instances are gone. */
+export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
+
+const TYPES: Readonly<Record<string, Column['type']>> = {
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  date: 'date',
+};
+
+function columnOf(definition: JsonObject): Column {
+  const path = stringAt(definition, 'jsonPath') ?? '';
+  const type = TYPES[stringAt(definition, 'type') ?? ''] ?? 'string';
+  const format = stringAt(definition, 'format');
+  return {
+    name: stringAt(definition, 'name') ?? '',
+    type,
+    ...(format === undefined ? {} : { format }),
+    description: stringAt(definition, 'description') ?? '',
+    priority: typeof definition['priority'] === 'number' ? definition['priority'] : 0,
+    value: (object, now) => {
+      const [value] = evaluateJsonPath(path, object);
+      if (type === 'date') return typeof value === 'string' ? age(value, now) : null;
+      if (type !== 'string') return value ?? null;
+      return value === undefined || value === null || typeof value === 'string'
+        ? (value ?? null)
+        : JSON.stringify(value);
+    },
+  };
+}
+
+function columnsOf(version: JsonObject): readonly Column[] {
+  const definitions = listAt(version, 'additionalPrinterColumns').filter(isJsonObject);
+  return [nameColumn, ...(definitions.length === 0 ? [ageColumn] : definitions.map(columnOf))];
+}
+
+/** The served versions of a CustomResourceDefinition, the storage version first. */
+export function kindsOf(definition: KubeObject): readonly Kind[] {
+  const spec = objectAt(definition, 'spec');
+  const names = objectAt(spec, 'names');
+  const versions = listAt(spec, 'versions').filter(isJsonObject);
+  const kind = stringAt(names, 'kind') ?? '';
+  return versions
+    .filter((version) => version['served'] === true)
+    .toSorted((left, right) => Number(right['storage'] === true) - Number(left['storage'] === true))
+    .map((version) => ({
+      group: stringAt(spec, 'group') ?? '',
+      version: stringAt(version, 'name') ?? '',
+      kind,
+      plural: stringAt(names, 'plural') ?? '',
+      singular: stringAt(names, 'singular') ?? kind.toLowerCase(),
+      shortNames: listAt(names, 'shortNames').map(String),
+      categories: listAt(names, 'categories').map(String),
+      namespaced: spec['scope'] !== 'Cluster',
+      custom: true,
+      hasStatus: isJsonObject(objectAt(version, 'subresources')['status']),
+      hasGeneration: true,
+      nameRule: 'subdomain',
+      structure: structureOfSchema(objectAt(version, 'schema')['openAPIV3Schema']),
+      columns: columnsOf(version),
+    }));
+}
+
+/** Defaults that the real server fills in. */
+export function prepareDefinition(object: KubeObject, live: KubeObject | undefined): KubeObject {
+  const spec = objectAt(object, 'spec');
+  const names = objectAt(spec, 'names');
+  const kind = stringAt(names, 'kind') ?? '';
+  const status =
+    live === undefined
+      ? { conditions: [], acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(spec) }
+      : object['status'];
+  return {
+    ...object,
+    spec: {
+      ...spec,
+      names: {
+        ...names,
+        singular: names['singular'] ?? kind.toLowerCase(),
+        listKind: names['listKind'] ?? `${kind}List`,
+      },
+      conversion: spec['conversion'] ?? { strategy: 'None' },
+    },
+    status,
+  };
+}
+
+function storedVersions(spec: JsonObject): readonly unknown[] {
+  return listAt(spec, 'versions')
+    .filter((version) => isJsonObject(version) && version['storage'] === true)
+    .map((version) => objectAt({ version }, 'version')['name']);
+}
+
+function required(field: string, value: unknown): readonly FieldFault[] {
+  const given = typeof value === 'string' && value !== '';
+  return given ? [] : [{ reason: 'FieldValueRequired', field, detail: '' }];
+}
+
+export function definitionFaults(object: KubeObject, live: KubeObject | undefined): readonly FieldFault[] {
+  const spec = objectAt(object, 'spec');
+  const names = objectAt(spec, 'names');
+  const versions = listAt(spec, 'versions');
+  const expected = `${String(names['plural'])}.${String(spec['group'])}`;
+  const { name } = object.metadata;
+  const named: FieldFault = {
+    reason: 'FieldValueInvalid',
+    field: 'metadata.name',
+    value: name,
+    detail: 'must be spec.names.plural+"."+spec.group',
+  };
+  const storage: FieldFault = {
+    reason: 'FieldValueInvalid',
+    field: 'spec.versions',
+    value: versions,
+    detail: 'must have exactly one version marked as storage version',
+  };
+  const scope: FieldFault = {
+    reason: 'FieldValueNotSupported',
+    field: 'spec.scope',
+    value: spec['scope'] ?? '',
+    detail: 'supported values: "Cluster", "Namespaced"',
+  };
+  const before = live === undefined ? undefined : objectAt(live, 'spec');
+  return [
+    ...required('spec.group', spec['group']),
+    ...required('spec.names.plural', names['plural']),
+    ...required('spec.names.kind', names['kind']),
+    ...(name === expected ? [] : [named]),
+    ...(['Cluster', 'Namespaced'].includes(String(spec['scope'])) ? [] : [scope]),
+    ...(storedVersions(spec).length === 1 ? [] : [storage]),
+    ...versions.flatMap((version, index): readonly FieldFault[] =>
+      isJsonObject(objectAt(objectAt({ version }, 'version'), 'schema')['openAPIV3Schema'])
+        ? []
+        : [
+            {
+              reason: 'FieldValueRequired',
+              field: `spec.versions[${index}].schema.openAPIV3Schema`,
+              detail: 'schemas are required',
+            },
+          ],
+    ),
+    ...(before === undefined || sameJson(before['scope'], spec['scope'])
+      ? []
+      : [
+          {
+            reason: 'FieldValueInvalid' as const,
+            field: 'spec.scope',
+            value: spec['scope'],
+            detail: 'field is immutable',
+          },
+        ]),
+  ];
+}

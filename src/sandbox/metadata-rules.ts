@@ -1,0 +1,108 @@
+import type { KubeObject } from '../resources/kube-object.ts';
+import { isJsonObject } from './json-value.ts';
+import type { Kind } from './kind.ts';
+import type { FieldFault } from './status-error.ts';
+
+interface NameRule {
+  readonly pattern: RegExp;
+  readonly maxLength: number;
+  readonly detail: string;
+}
+
+const SUBDOMAIN = String.raw`[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*`;
+
+const NAME_RULES: Readonly<Record<Kind['nameRule'], NameRule>> = {
+  subdomain: {
+    pattern: new RegExp(`^${SUBDOMAIN}$`),
+    maxLength: 253,
+    detail: String.raw`a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+  },
+  label: {
+    pattern: /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/,
+    maxLength: 63,
+    detail:
+      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+  },
+  'label-1035': {
+    pattern: /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/,
+    maxLength: 63,
+    detail:
+      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+  },
+  path: { pattern: /^(?!\.\.?$)[^/%]+$/, maxLength: Infinity, detail: "may not contain '/' or '%', or be '.' or '..'" },
+};
+
+const QUALIFIED_NAME = new RegExp(String.raw`^(?:${SUBDOMAIN}/)?([A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`);
+const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
+const LABEL_VALUE_DETAIL =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const QUALIFIED_NAME_DETAIL =
+  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+
+function fault(field: string, value: unknown, detail: string): FieldFault {
+  return { reason: 'FieldValueInvalid', field, value, detail };
+}
+
+export function nameFaults(rule: Kind['nameRule'], name: string, field = 'metadata.name'): readonly FieldFault[] {
+  const { pattern, maxLength, detail } = NAME_RULES[rule];
+  return [
+    ...(name.length > maxLength ? [fault(field, name, `must be no more than ${maxLength} characters`)] : []),
+    ...(pattern.test(name) ? [] : [fault(field, name, detail)]),
+  ];
+}
+
+function labelFaults(labels: Readonly<Record<string, unknown>>): readonly FieldFault[] {
+  return Object.entries(labels).flatMap(([key, value]) => [
+    ...(QUALIFIED_NAME.test(key) ? [] : [fault('metadata.labels', key, QUALIFIED_NAME_DETAIL)]),
+    ...(typeof value === 'string' && value.length > 63
+      ? [fault('metadata.labels', value, 'must be no more than 63 characters')]
+      : []),
+    ...(typeof value === 'string' && LABEL_VALUE.test(value)
+      ? []
+      : [fault('metadata.labels', value, LABEL_VALUE_DETAIL)]),
+  ]);
+}
+
+function annotationFaults(annotations: Readonly<Record<string, unknown>>): readonly FieldFault[] {
+  const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
+  return [
+    ...Object.keys(annotations)
+      .filter((key) => !QUALIFIED_NAME.test(key.toLowerCase()))
+      .map((key) => fault('metadata.annotations', key, QUALIFIED_NAME_DETAIL)),
+    ...(bytes > MAX_ANNOTATIONS_BYTES
+      ? [
+          {
+            reason: 'FieldValueTooLong' as const,
+            field: 'metadata.annotations',
+            detail: `may not be more than ${MAX_ANNOTATIONS_BYTES} bytes`,
+          },
+        ]
+      : []),
+  ];
+}
+
+function ownerFaults(owners: readonly unknown[]): readonly FieldFault[] {
+  const missing = owners.flatMap((owner, index) =>
+    ['apiVersion', 'kind', 'name', 'uid']
+      .filter((field) => !isJsonObject(owner) || typeof owner[field] !== 'string' || owner[field] === '')
+      .map((field) => fault(`metadata.ownerReferences[${index}].${field}`, '', `${field} must not be empty`)),
+  );
+  const controllers = owners.filter((owner) => isJsonObject(owner) && owner['controller'] === true);
+  const twice = 'Only one reference can have Controller set to true';
+  return controllers.length > 1 ? [...missing, fault('metadata.ownerReferences', owners, twice)] : missing;
+}
+
+/** What every object's metadata must keep to, as apimachinery's ValidateObjectMeta has it. */
+export function metadataFaults(kind: Kind, object: KubeObject): readonly FieldFault[] {
+  const { name, labels, annotations, ownerReferences, finalizers } = object.metadata;
+  return [
+    ...nameFaults(kind.nameRule, name),
+    ...labelFaults(labels ?? {}),
+    ...annotationFaults(annotations ?? {}),
+    ...ownerFaults(ownerReferences ?? []),
+    ...(finalizers ?? [])
+      .filter((finalizer) => !QUALIFIED_NAME.test(finalizer))
+      .map((finalizer) => fault('metadata.finalizers', finalizer, QUALIFIED_NAME_DETAIL)),
+  ];
+}
