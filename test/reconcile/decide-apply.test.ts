@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { decideApply, type ApplySituation } from '../../src/reconcile/decide-apply.ts';
+import type { InventoryRecord } from '../../src/reconcile/inventory-record.ts';
+import { anInstance, aNamespace, aPolicy, CLUSTER_ID, live } from './manifests.ts';
+
+const base: ApplySituation = {
+  desired: anInstance({ source: '1.2' }),
+  live: live(anInstance({ source: '1.1' })),
+  namespace: aNamespace(),
+  policy: aPolicy(),
+  record: undefined,
+  lastPair: undefined,
+};
+
+function recordOf(situation: ApplySituation): InventoryRecord {
+  const decision = decideApply(situation);
+  if (decision.kind !== 'write') throw new Error('not written');
+  return {
+    ...{ apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name: 'podinfo' },
+    ...{ uid: 'uid-1', epoch: 1, generation: 2, sourceKey: 'apps/shop/podinfo.yaml' },
+    fingerprint: decision.fingerprint,
+  };
+}
+
+describe('decideApply', () => {
+  const refusals: readonly [string, Partial<ApplySituation>, { state: string; reason: string; message: string }][] = [
+    [
+      'refuses a namespace that is not allowed',
+      { desired: anInstance({ namespace: 'bank' }) },
+      {
+        state: 'refused',
+        reason: 'NamespaceNotAllowed',
+        message: 'namespace bank is not allowed for this cluster; allowed: shop',
+      },
+    ],
+    [
+      'refuses a kind that no source may bring',
+      { desired: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', namespace: 'shop' } } },
+      {
+        state: 'refused',
+        reason: 'ManifestRefused',
+        message: 'v1 Secret is not taken from a source; only ApplicationInstance and Operation are',
+      },
+    ],
+    [
+      'refuses a manifest of another cluster',
+      { policy: aPolicy({ clusterId: 'c-zzzzzzzzzzzzzzzz' }) },
+      {
+        state: 'refused',
+        reason: 'ManifestRefused',
+        message:
+          'the manifest is for cluster c-0123456789abcdef (label app.service.io/cluster-id); this is c-zzzzzzzzzzzzzzzz',
+      },
+    ],
+    [
+      'names a missing source annotation',
+      { desired: anInstance({ source: 'latest' }) },
+      {
+        state: 'failed',
+        reason: 'ManifestInvalid',
+        message:
+          'annotation app.service.io/source is missing or not <delivery epoch>.<generation>; restore the file, or deliver it anew',
+      },
+    ],
+    [
+      'keeps an object that is newer than the manifest',
+      { live: live(anInstance({ source: '1.3' })) },
+      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is older than 1.3, which is applied' },
+    ],
+    [
+      'does not bring back what was deleted by a newer tombstone',
+      { live: undefined, lastPair: { epoch: 1, generation: 4 } },
+      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is older than 1.4, which is applied' },
+    ],
+    [
+      'lets work of an earlier delivery epoch change nothing',
+      { policy: aPolicy({ deliveryEpoch: 2 }) },
+      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is of delivery epoch 1; the cluster is at 2' },
+    ],
+    [
+      'lets work of an earlier delivery epoch start nothing',
+      { policy: aPolicy({ deliveryEpoch: 2 }), live: undefined },
+      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is of delivery epoch 1; the cluster is at 2' },
+    ],
+    [
+      'stops at the pause of the Cluster',
+      { policy: aPolicy({ paused: true }) },
+      { state: 'refused', reason: 'Paused', message: 'writes are paused by ops.service.io/paused on the Cluster' },
+    ],
+    [
+      'stops at the pause of the namespace',
+      { namespace: aNamespace('shop', { annotations: { 'ops.service.io/paused': 'true' } }) },
+      { state: 'refused', reason: 'Paused', message: 'writes are paused by ops.service.io/paused on Namespace shop' },
+    ],
+    [
+      'stops at the pause of the object',
+      { live: live(anInstance(), { annotations: { 'ops.service.io/paused': 'true' } }) },
+      {
+        state: 'refused',
+        reason: 'Paused',
+        message: 'writes are paused by ops.service.io/paused on ApplicationInstance podinfo',
+      },
+    ],
+    [
+      'says how to make a namespace that is missing',
+      { namespace: undefined },
+      {
+        state: 'failed',
+        reason: 'ApplyFailed',
+        message: 'namespace shop does not exist; create it and label it managed-by=service',
+      },
+    ],
+    [
+      'touches no namespace that is not labelled',
+      { namespace: aNamespace('shop', { labels: {} }) },
+      {
+        state: 'refused',
+        reason: 'NamespaceNotAllowed',
+        message:
+          'namespace shop is not labelled for the operator; a cluster admin runs: kubectl label namespace shop managed-by=service',
+      },
+    ],
+    [
+      'waits for a namespace that is being deleted',
+      { namespace: aNamespace('shop', { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+      {
+        state: 'failed',
+        reason: 'ApplyFailed',
+        message: 'namespace shop is being deleted; nothing is applied in it',
+      },
+    ],
+    [
+      'waits for the end of the object before',
+      { live: live(anInstance(), { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+      {
+        state: 'failed',
+        reason: 'ApplyFailed',
+        message: 'the object is still being deleted; it is applied once that has finished',
+      },
+    ],
+    [
+      'does not take over an object that a person made',
+      { live: live(anInstance(), { labels: {} }) },
+      {
+        state: 'conflict',
+        reason: 'ApplyConflict',
+        message:
+          'the object exists and was not brought by the control plane; delete it, or hand it over with: ' +
+          'kubectl label applicationinstance podinfo -n shop app.service.io/managed-by=control-plane',
+      },
+    ],
+  ];
+
+  it.each(refusals)('%s', (_, change, outcome) => {
+    expect(decideApply({ ...base, ...change })).toEqual({ kind: 'refuse', outcome });
+  });
+
+  it('writes a newer manifest with both labels and the resourceVersion that was compared', () => {
+    const { labels: _, ...bare } = anInstance({ source: '1.2' }).metadata;
+    const decision = decideApply({
+      ...base,
+      desired: { ...anInstance({ source: '1.2' }), metadata: bare, status: {} },
+    });
+    expect(decision).toMatchObject({ kind: 'write', pair: { epoch: 1, generation: 2 } });
+    expect(decision.kind === 'write' && decision.manifest).toEqual({
+      ...anInstance({ source: '1.2' }),
+      metadata: { ...anInstance({ source: '1.2' }).metadata, resourceVersion: '7' },
+    });
+  });
+
+  it('keeps what was applied before and still stands', () => {
+    const situation = { ...base, live: live({ ...anInstance({ source: '1.2' }), status: { conditions: [] } }) };
+    const record = recordOf(situation);
+    expect(decideApply({ ...situation, record })).toEqual({
+      kind: 'keep',
+      pair: { epoch: 1, generation: 2 },
+      fingerprint: record.fingerprint,
+    });
+  });
+
+  it('applies the same manifest again where the object differs from it', () => {
+    const situation = { ...base, live: live(anInstance({ source: '1.2', version: '6.6.0' })) };
+    expect(decideApply({ ...situation, record: recordOf(situation) }).kind).toBe('write');
+  });
+
+  it('applies again what it no longer knows to have applied, since a field may have left the manifest', () => {
+    expect(decideApply({ ...base, live: live(anInstance({ source: '1.2' })) }).kind).toBe('write');
+  });
+
+  it('goes on with an equal manifest of an earlier epoch: nothing changes', () => {
+    const situation = { ...base, live: live(anInstance({ source: '1.2' })), policy: aPolicy({ deliveryEpoch: 3 }) };
+    expect(decideApply(situation).kind).toBe('write');
+  });
+
+  it('takes over an object that was handed over by its label, whatever the cluster id', () => {
+    const handed = live(anInstance(), { labels: { 'app.service.io/managed-by': 'control-plane' } });
+    expect(decideApply({ ...base, live: handed }).kind).toBe('write');
+    const others = { 'app.service.io/managed-by': 'control-plane', 'app.service.io/cluster-id': 'c-zzzzzzzzzzzzzzzz' };
+    expect(decideApply({ ...base, live: live(anInstance(), { labels: others }) }).kind).toBe('refuse');
+    expect(CLUSTER_ID).not.toBe('c-zzzzzzzzzzzzzzzz');
+  });
+});
