@@ -1,0 +1,131 @@
+import type { GitCredential } from '../../git/git-credential.ts';
+import { EMPTY_TREE_ID, type NewObject } from '../../git/git-object.ts';
+import { Mirror, type MirrorDeps } from '../../git/mirror.ts';
+import { writePack } from '../../git/pack.ts';
+import { advertise, pushPack, type Advertisement, type Answered, type FetchLike } from '../../git/receive-pack.ts';
+import type { Tip } from './plan-chain.ts';
+
+export interface BranchWriterDeps {
+  readonly repository: { readonly url: string; readonly branch: string };
+  readonly mirrorPath: string;
+  readonly logger: MirrorDeps['logger'];
+  readonly fetchLike?: FetchLike;
+}
+
+const EXCHANGE_TIMEOUT_MS = 60_000;
+
+/**
+ * One branch of one Git host as the writer knows it: where it is, what the host can do, and the mirror behind it. The
+ * tip is asked for once; after that every accepted push tells it, until one is turned away.
+ */
+export class BranchWriter implements AsyncDisposable {
+  readonly #deps: BranchWriterDeps;
+  readonly #ref: string;
+  readonly mirror: Mirror;
+  #capabilities: ReadonlySet<string> | undefined;
+  #tip: Tip | undefined;
+  /** Newest tip that this process has known, to tell a rewritten history from one that grew. */
+  #lastTip: string | undefined;
+
+  constructor(deps: BranchWriterDeps) {
+    this.#deps = deps;
+    this.#ref = `refs/heads/${deps.repository.branch}`;
+    this.mirror = new Mirror({
+      path: deps.mirrorPath,
+      url: deps.repository.url,
+      branch: deps.repository.branch,
+      logger: deps.logger,
+    });
+  }
+
+  async probe(credential: GitCredential, signal: AbortSignal): Promise<Answered<Advertisement>> {
+    return advertise(this.#exchange, credential, signal);
+  }
+
+  /** Where the branch is, from the host when it is not known. `rewritten`: what was delivered before may be gone. */
+  async tip(
+    credential: GitCredential,
+    signal: AbortSignal,
+  ): Promise<Answered<{ readonly tip: Tip; readonly rewritten: boolean }>> {
+    if (this.#tip !== undefined) return { state: 'ok', value: { tip: this.#tip, rewritten: false } };
+    let commit: string | undefined;
+    if (this.#capabilities === undefined) {
+      const advertised = await advertise(this.#exchange, credential, signal);
+      if (advertised.state === 'rejected') return advertised;
+      this.#capabilities = advertised.value.capabilities;
+      commit = advertised.value.refs.get(this.#ref);
+      if (commit === undefined) return this.#found({ commit, root: EMPTY_TREE_ID }, false);
+    }
+    if (commit === undefined || commit !== (await this.mirror.tip())) {
+      const fetched = await this.mirror.fetch(credential, signal);
+      if (fetched.state === 'rejected') return fetched;
+      commit = fetched.tip;
+    }
+    if (commit === undefined) return this.#found({ commit, root: EMPTY_TREE_ID }, this.#lastTip !== undefined);
+    const rewritten = await this.#isRewritten(commit, signal);
+    if (rewritten) {
+      this.#deps.logger.warn(
+        { before: this.#lastTip, after: commit, ref: this.#ref },
+        'the branch was rewritten on the Git host; the writer goes on from its new tip',
+      );
+    }
+    return this.#found({ commit, root: await this.mirror.readTreeOfCommit(commit) }, rewritten);
+  }
+
+  /** Moves the branch from the known tip to `next`. On anything but `ok` and `refused` the tip is unknown afterwards. */
+  async push(
+    next: Tip & { readonly commit: string },
+    objects: readonly NewObject[],
+    credential: GitCredential,
+    signal: AbortSignal,
+  ): Promise<Answered<undefined>> {
+    const capabilities = this.#capabilities ?? new Set();
+    const before = this.#tip;
+    const pack = await writePack(objects, { thin: !capabilities.has('no-thin') });
+    this.#tip = undefined;
+    const push = { ref: this.#ref, oldId: before?.commit, newId: next.commit, pack, capabilities };
+    const answer = await pushPack(this.#exchange, push, credential, signal);
+    if (answer.state === 'ok') {
+      this.mirror.keep(objects, next.commit);
+      this.#tip = next;
+      this.#lastTip = next.commit;
+    } else if (answer.rejection === 'refused') {
+      this.#tip = before;
+    }
+    return answer;
+  }
+
+  /** After the mirror turned out to lack an object: everything is asked for and fetched again. */
+  async startOver(): Promise<void> {
+    this.#tip = undefined;
+    this.#capabilities = undefined;
+    await this.mirror.reset();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.mirror[Symbol.asyncDispose]();
+  }
+
+  #found(tip: Tip, rewritten: boolean): Answered<{ readonly tip: Tip; readonly rewritten: boolean }> {
+    this.#tip = tip;
+    this.#lastTip = tip.commit;
+    return { state: 'ok', value: { tip, rewritten } };
+  }
+
+  async #isRewritten(commit: string, signal: AbortSignal): Promise<boolean> {
+    const last = this.#lastTip;
+    if (last === undefined || last === commit) return false;
+    try {
+      // Empty when nothing of the last known history is missing from the new one.
+      return (await this.mirror.query(['rev-list', '--max-count=1', last, `^${commit}`, '--'], signal)) !== '';
+    } catch {
+      signal.throwIfAborted();
+      return true;
+    }
+  }
+
+  get #exchange(): { readonly url: string; readonly fetchLike: FetchLike; readonly timeoutMs: number } {
+    const fetchLike = this.#deps.fetchLike ?? globalThis.fetch;
+    return { url: this.#deps.repository.url, fetchLike, timeoutMs: EXCHANGE_TIMEOUT_MS };
+  }
+}

@@ -1,0 +1,181 @@
+import { commitMessage } from '../../git/commit-message.ts';
+import { commitObject, type Identity } from '../../git/commit-object.ts';
+import { EMPTY_TREE_ID, type NewObject } from '../../git/git-object.ts';
+import { MODE_FILE, type GitTree } from '../../git/git-tree.ts';
+import { differOnlyUnder, editTree, findEntry, TreeEditError, type FileEdit } from '../../git/tree-edit.ts';
+import type { Rendered } from '../../intent/rendered.ts';
+import { clusterReadme } from './cluster-readme.ts';
+import { decideEdit, refusalOf, type Refusal, type Standing } from './decide-edit.ts';
+import type { BlobReader, ExpiredTombstones } from './expired-tombstones.ts';
+import { clusterDirectory, manifestPath, README_FILE, tombstonePath, type RepositoryLayout } from './layout.ts';
+import { PATH_NOT_ALLOWED } from './refusal-reasons.ts';
+
+/** Where the branch is. `commit` undefined: the branch does not exist yet. */
+export interface Tip {
+  readonly commit: string | undefined;
+  readonly root: string;
+}
+
+export interface PlannedCommit {
+  readonly rendered: Rendered;
+  readonly directory: string;
+  readonly id: string;
+  /** Of this commit alone, itself included. */
+  readonly objects: readonly NewObject[];
+}
+
+/** What a batch means for the branch as it is. */
+export interface Plan {
+  readonly commits: readonly PlannedCommit[];
+  /** Already there, byte for byte, at the path named (from the repository's root). */
+  readonly unchanged: readonly { readonly rendered: Rendered; readonly path: string }[];
+  readonly superseded: readonly Rendered[];
+  readonly refused: readonly { readonly rendered: Rendered; readonly refusal: Refusal }[];
+  /** The branch once the commits are pushed. */
+  readonly tip: Tip;
+  /** Tree id of each cluster directory of the batch at that tip. */
+  readonly directories: ReadonlyMap<string, string>;
+}
+
+export interface PlanDeps {
+  readonly reader: BlobReader;
+  readonly layout: RepositoryLayout;
+  readonly committer: Identity;
+  readonly tombstones: ExpiredTombstones;
+  readonly now: Date;
+}
+
+/**
+ * Builds a straight line of commits on `tip`, one for each intent that changes something, in the batch's order. Reads
+ * only what the intents touch, writes nothing: pushing is the caller's.
+ */
+export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly Rendered[]): Promise<Plan> {
+  const overlay = new Overlay(deps.reader);
+  const commits: PlannedCommit[] = [];
+  const unchanged: { rendered: Rendered; path: string }[] = [];
+  const superseded: Rendered[] = [];
+  const refused: { rendered: Rendered; refusal: Refusal }[] = [];
+  const directories = new Set<string>();
+  let current = tip;
+  for (const rendered of batch) {
+    const refusal = refusalOf(rendered);
+    if (refusal !== undefined) {
+      refused.push({ rendered, refusal });
+      continue;
+    }
+    const directory = clusterDirectory(deps.layout, rendered.target.slug);
+    directories.add(directory);
+    try {
+      const planned = await planOne(deps, overlay, current, rendered, directory);
+      if (planned === 'superseded') {
+        superseded.push(rendered);
+      } else if (planned === 'unchanged') {
+        const path = rendered.kind === 'apply' ? manifestPath(rendered) : tombstonePath(rendered.intent);
+        unchanged.push({ rendered, path: `${directory}/${path}` });
+      } else {
+        commits.push(planned.commit);
+        current = planned.tip;
+      }
+    } catch (error) {
+      if (!(error instanceof TreeEditError)) throw error;
+      refused.push({ rendered, refusal: { reason: PATH_NOT_ALLOWED, message: error.message } });
+    }
+  }
+  const ids = new Map<string, string>();
+  for (const directory of directories) {
+    ids.set(directory, (await findTree(overlay, current.root, directory)) ?? EMPTY_TREE_ID);
+  }
+  return { commits, unchanged, superseded, refused, tip: current, directories: ids };
+}
+
+async function planOne(
+  deps: PlanDeps,
+  overlay: Overlay,
+  tip: Tip,
+  rendered: Rendered,
+  directory: string,
+): Promise<'unchanged' | 'superseded' | { readonly commit: PlannedCommit; readonly tip: Tip }> {
+  const directoryId = await findTree(overlay, tip.root, directory);
+  const decision = decideEdit(rendered, await readStanding(overlay, directoryId, rendered));
+  if (decision.kind !== 'write') return decision.kind;
+  const edits: FileEdit[] = decision.edits.map(({ path, content }) => ({ path: `${directory}/${path}`, content }));
+  if (directoryId === undefined) {
+    edits.push({ path: `${directory}/${README_FILE}`, content: Buffer.from(clusterReadme(rendered.target.slug)) });
+  }
+  const edited = new Set(edits.map(({ path }) => path));
+  for (const path of await deps.tombstones.find(overlay, directoryId, deps.now)) {
+    if (!edited.has(`${directory}/${path}`)) edits.push({ path: `${directory}/${path}`, content: undefined });
+  }
+  const { rootId, objects } = await editTree(overlay, tip.root, edits);
+  // The server checks this too, where it can; here it holds on every host, and whatever the edit got wrong.
+  if (!(await differOnlyUnder(overlay, tip.root, rootId, directory))) {
+    throw new TreeEditError(directory, 'is not all that the commit would change');
+  }
+  for (const object of objects) overlay.addBlob(object);
+  const commit = commitObject({
+    tree: rootId,
+    parent: tip.commit,
+    identity: deps.committer,
+    at: deps.now,
+    message: commitMessage({
+      subject: decision.subject,
+      reason: rendered.intent.reason,
+      trailers: {
+        'Intent-Id': rendered.intent.id,
+        'Cluster-Id': rendered.target.clusterId,
+        'Idempotency-Key': rendered.idempotencyKey,
+        'Requested-By': rendered.intent.requestedBy,
+      },
+    }),
+  });
+  return {
+    commit: { rendered, directory, id: commit.id, objects: [...objects, commit] },
+    tip: { commit: commit.id, root: rootId },
+  };
+}
+
+async function readStanding(
+  reader: BlobReader,
+  directoryId: string | undefined,
+  rendered: Rendered,
+): Promise<Standing> {
+  if (directoryId === undefined) return { manifest: undefined, tombstone: undefined };
+  const read = async (path: string): Promise<Buffer | undefined> => {
+    const entry = await findEntry(reader, directoryId, path);
+    return entry?.mode === MODE_FILE ? reader.readBlob(entry.id) : undefined;
+  };
+  return { manifest: await read(manifestPath(rendered)), tombstone: await read(tombstonePath(rendered.intent)) };
+}
+
+async function findTree(reader: BlobReader, root: string, directory: string): Promise<string | undefined> {
+  const entry = await findEntry(reader, root, directory);
+  // Only a commit that writes below it needs it to be a directory; `editTree` refuses then.
+  return entry?.mode === '40000' ? entry.id : undefined;
+}
+
+/** What was read, and over it what this chain has made and nobody holds yet. */
+class Overlay implements BlobReader {
+  readonly #under: BlobReader;
+  readonly #trees = new Map<string, GitTree>();
+  readonly #blobs = new Map<string, Buffer>();
+
+  constructor(under: BlobReader) {
+    this.#under = under;
+  }
+
+  async readTree(id: string): Promise<GitTree> {
+    return this.#trees.get(id) ?? this.#under.readTree(id);
+  }
+
+  addTree(id: string, tree: GitTree): void {
+    this.#trees.set(id, tree);
+  }
+
+  async readBlob(id: string): Promise<Buffer> {
+    return this.#blobs.get(id) ?? this.#under.readBlob(id);
+  }
+
+  addBlob(object: NewObject): void {
+    if (object.type === 'blob') this.#blobs.set(object.id, object.bytes);
+  }
+}

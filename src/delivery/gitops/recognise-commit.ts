@@ -1,0 +1,55 @@
+import { isObjectId } from '../../git/git-object.ts';
+import type { Mirror } from '../../git/mirror.ts';
+import type { Rendered } from '../../intent/rendered.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MAX_CANDIDATES = '50';
+
+/**
+ * The commit of the branch that delivered an intent, by its `Intent-Id` trailer. A grep finds candidates, the trailer
+ * decides: a reason that quotes another intent's id is no receipt for it. No commit can be older than its intent, so
+ * history is read back to then (less a day, for clocks that disagree).
+ */
+export async function findCommitOfIntent(
+  mirror: Mirror,
+  tip: string,
+  rendered: Rendered,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { id, requestedAt } = rendered.intent;
+  const requested = new Date(requestedAt).getTime();
+  const since = Number.isNaN(requested) ? [] : [`--since=${Math.max(0, Math.floor((requested - DAY_MS) / 1000))}`];
+  const output = await mirror.query(
+    [
+      'log',
+      '--no-color',
+      '--no-decorate',
+      '--no-show-signature',
+      '--no-mailmap',
+      '--format=%H %(trailers:key=Intent-Id,valueonly,unfold,separator=%x2C)',
+      '--fixed-strings',
+      `--grep=Intent-Id: ${id}`,
+      `--max-count=${MAX_CANDIDATES}`,
+      ...since,
+      tip,
+      '--',
+    ],
+    signal,
+  );
+  for (const line of output.split('\n')) {
+    if (line.slice(41) === id && isObjectId(line.slice(0, 40))) return line.slice(0, 40);
+  }
+  return undefined;
+}
+
+/** The last commit that changed `path`: the one that holds what stands there, whoever made it. */
+export async function findCommitOfPath(
+  mirror: Mirror,
+  tip: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const output = await mirror.query(['rev-list', '--max-count=1', tip, '--', path], signal);
+  const id = output.trim();
+  return isObjectId(id) ? id : undefined;
+}

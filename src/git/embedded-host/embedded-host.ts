@@ -1,0 +1,267 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { gitConfigEnvironment, gitEnvironment, runGit } from '../git-process.ts';
+import type { GitAccess, GitAuthorization } from './git-access.ts';
+import { isRepositoryName, parseGitRequest, tokenOf, type GitRequest } from './git-request.ts';
+import { runHttpBackend, type BackendEnd } from './http-backend.ts';
+import { BRANCH_VARIABLE, SCOPE_VARIABLE } from './pre-receive-hook.ts';
+import { ProcessSlots } from './process-slots.ts';
+import { exists, installHooks, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
+
+export interface EmbeddedHostDeps {
+  /** Folder of the bare repositories. */
+  readonly root: string;
+  /** What `token` may do in `repository`; `undefined` for a token that nobody knows. */
+  readonly authorize: (request: {
+    readonly repository: string;
+    readonly token: string;
+  }) => Promise<GitAuthorization | undefined>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Git processes at once; eight times as many requests wait, what is beyond gets 503. */
+  readonly maxProcesses: number;
+  /** One request, its wait for a process included. */
+  readonly timeoutMs: number;
+  /** Of one request, as sent. Default 256 MiB. */
+  readonly maxBodyBytes?: number;
+}
+
+type SmartRequest = Extract<GitRequest, { kind: 'smart' }>;
+
+/**
+ * Serves bare repositories over smart HTTP at `/git/<name>.git`, through `git http-backend`. It is handed the raw
+ * requests under `/git/`; it answers every one of them itself, errors as plain text that `git` shows to its user.
+ */
+export class EmbeddedHost implements AsyncDisposable {
+  readonly #deps: EmbeddedHostDeps;
+  readonly #root: string;
+  readonly #maxBodyBytes: number;
+  readonly #slots: ProcessSlots;
+  readonly #stopping = new AbortController();
+  readonly #open = new Set<Promise<void>>();
+  readonly #branches = new Map<string, string>();
+  #ready: Promise<string> | undefined;
+
+  constructor(deps: EmbeddedHostDeps) {
+    this.#deps = deps;
+    this.#root = resolve(deps.root);
+    this.#maxBodyBytes = deps.maxBodyBytes ?? 256 * 1024 * 1024;
+    this.#slots = new ProcessSlots({ limit: deps.maxProcesses, maxWaiting: deps.maxProcesses * 8 });
+  }
+
+  /** Makes the repository unless it is there: bare, with a root commit on `branch`, the only branch that is written. */
+  async ensureRepository(name: string, options: { readonly branch: string }): Promise<void> {
+    await setUpRepository({
+      path: this.repositoryPath(name),
+      branch: options.branch,
+      now: this.#deps.clock.now(),
+    });
+  }
+
+  /** Folder of the bare repository. @throws on a name that could leave the root */
+  repositoryPath(name: string): string {
+    if (!isRepositoryName(name)) throw new Error(`${JSON.stringify(name)} is not a repository name`);
+    return join(this.#root, `${name}.git`);
+  }
+
+  /** Answers one request under `/git/`. Never rejects: a fault is logged and answered. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const serving = this.#serve(request, response).catch((error: unknown) => {
+      this.#deps.logger.error({ err: error, url: request.url?.split('?')[0] }, 'git request failed');
+      answer(request, response, 500, 'The Git host failed; its log says why.');
+    });
+    this.#open.add(serving);
+    await serving.finally(() => this.#open.delete(serving));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort(new Error('the Git host is stopping'));
+    await Promise.all(this.#open);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const asked = parseGitRequest(request.method ?? 'GET', request.url ?? '/');
+    const token = tokenOf(request.headers.authorization);
+    if (token === undefined)
+      return unauthorized(request, response, 'A Git credential is needed: any user name, the token as password.');
+    if (asked.kind === 'not-found') return answer(request, response, 404, 'No such repository.');
+    if (asked.kind === 'method-not-allowed') {
+      response.setHeader('allow', asked.allow);
+      return answer(request, response, 405, `Only ${asked.allow} is allowed here.`);
+    }
+    if (asked.kind === 'dumb') {
+      return answer(request, response, 403, 'Only the smart HTTP protocol is served; use Git 1.6.6 or later.');
+    }
+    const access = await this.#deps.authorize({ repository: asked.repository, token });
+    if (access === undefined)
+      return unauthorized(request, response, 'The Git credential is unknown, expired or revoked.');
+    if (access.access === 'none' || !(await exists(join(this.repositoryPath(asked.repository), 'HEAD')))) {
+      return answer(request, response, 404, 'No such repository.');
+    }
+    if (asked.service === 'git-receive-pack' && access.access === 'read') {
+      return answer(request, response, 403, 'This credential may only read. The control plane alone writes here.');
+    }
+    await this.#run(asked, access, request, response);
+  }
+
+  async #run(
+    asked: SmartRequest,
+    access: GitAccess,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (!['identity', 'gzip', 'x-gzip'].includes(encoding)) {
+      return answer(request, response, 415, 'Only gzip is understood as Content-Encoding.');
+    }
+    if (Number(request.headers['content-length'] ?? 0) > this.#maxBodyBytes) {
+      return answer(request, response, 413, `The push is larger than ${this.#maxBodyBytes} bytes.`);
+    }
+    const ended = new AbortController();
+    const onClose = (): void => ended.abort(new Error('the client went away'));
+    response.once('close', onClose);
+    const timer = new AbortController();
+    const expiry = this.#deps.clock.sleep(this.#deps.timeoutMs, timer.signal).then(
+      () => ended.abort(new Error(`not done within ${this.#deps.timeoutMs} ms`)),
+      () => undefined,
+    );
+    const signal = AbortSignal.any([ended.signal, this.#stopping.signal]);
+    try {
+      using slot = await this.#slots.acquire({ urgent: asked.service === 'git-receive-pack', signal });
+      if (slot === undefined) {
+        response.setHeader('retry-after', '2');
+        return answer(request, response, 503, 'The Git host is busy; try again.');
+      }
+      const end = await runHttpBackend({
+        program: await this.#backend(),
+        environment: await this.#environment(asked, access, request, encoding),
+        request,
+        response,
+        maxBodyBytes: this.#maxBodyBytes,
+        signal,
+      });
+      this.#finish(asked, end, request, response);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      this.#finish(asked, { state: 'aborted', detail: String(signal.reason) }, request, response);
+    } finally {
+      response.off('close', onClose);
+      timer.abort();
+      await expiry;
+    }
+  }
+
+  #finish(asked: SmartRequest, end: BackendEnd, request: IncomingMessage, response: ServerResponse): void {
+    const { repository, service, step } = asked;
+    if (end.state === 'answered') {
+      this.#deps.logger.debug({ repository, service, step, status: end.status }, 'git request served');
+      response.end();
+      return;
+    }
+    this.#deps.logger.warn(
+      { repository, service, step, state: end.state, detail: end.detail },
+      'git request not served',
+    );
+    // Half an answer must not look like a whole one.
+    if (response.headersSent) response.destroy();
+    else if (end.state === 'body-too-large') answer(request, response, 413, `The push was not taken: ${end.detail}.`);
+    else answer(request, response, end.state === 'aborted' ? 503 : 500, 'The Git host did not finish this request.');
+  }
+
+  async #environment(
+    asked: SmartRequest,
+    access: GitAccess,
+    request: IncomingMessage,
+    encoding: string,
+  ): Promise<Record<string, string>> {
+    const { headers } = request;
+    const path = this.repositoryPath(asked.repository);
+    const settings: readonly (readonly [string, string])[] = [
+      ...SERVING_SETTINGS,
+      ['core.hooksPath', this.#hooks],
+      ['receive.maxInputSize', String(this.#maxBodyBytes)],
+      ['safe.directory', path],
+    ];
+    const environment: Record<string, string> = gitEnvironment({
+      ...gitConfigEnvironment(settings),
+      GIT_PROJECT_ROOT: this.#root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      GIT_NO_REPLACE_OBJECTS: '1',
+      PATH_INFO: `/${asked.repository}.git/${asked.step === 'advertise' ? 'info/refs' : asked.service}`,
+      QUERY_STRING: asked.step === 'advertise' ? `service=${asked.service}` : '',
+      REQUEST_METHOD: asked.step === 'advertise' ? 'GET' : 'POST',
+      REMOTE_USER: 'control-plane',
+      REMOTE_ADDR: request.socket.remoteAddress ?? '',
+      [BRANCH_VARIABLE]: await this.#branch(path),
+      [SCOPE_VARIABLE]: access.access === 'write' ? scopeText(access) : '',
+    });
+    if (asked.step === 'exchange') {
+      environment['CONTENT_TYPE'] = headers['content-type'] ?? '';
+      if (headers['content-length'] !== undefined) environment['CONTENT_LENGTH'] = headers['content-length'];
+      if (encoding !== 'identity') environment['HTTP_CONTENT_ENCODING'] = encoding;
+    }
+    const protocol = headers['git-protocol'];
+    if (typeof protocol === 'string' && /^version=[0-2]$/.test(protocol)) environment['GIT_PROTOCOL'] = protocol;
+    return environment;
+  }
+
+  /** The one branch that is written is what HEAD names; it does not change while the host runs. */
+  async #branch(path: string): Promise<string> {
+    const known = this.#branches.get(path);
+    if (known !== undefined) return known;
+    const ref = /^ref: (refs\/heads\/.+)\n?$/.exec(await readFile(join(path, 'HEAD'), 'utf8'))?.[1];
+    if (ref === undefined) throw new Error(`HEAD of ${path} names no branch`);
+    if (this.#branches.size >= 10_000) this.#branches.clear();
+    this.#branches.set(path, ref);
+    return ref;
+  }
+
+  get #hooks(): string {
+    return join(this.#root, '.hooks');
+  }
+
+  /** Path of `git-http-backend`; the hooks are written before it is first used. */
+  async #backend(): Promise<string> {
+    this.#ready ??= (async () => {
+      await mkdir(this.#root, { recursive: true });
+      await installHooks(this.#hooks);
+      return join((await runGit(['--exec-path'])).toString('utf8').trim(), 'git-http-backend');
+    })();
+    try {
+      return await this.#ready;
+    } catch (error) {
+      this.#ready = undefined;
+      throw error;
+    }
+  }
+}
+
+function scopeText(access: Extract<GitAccess, { access: 'write' }>): string {
+  return access.scope
+    .filter(({ clusterId, directory }) => !/\s/.test(clusterId + directory))
+    .map(({ clusterId, directory }) => `${clusterId} ${directory}`)
+    .join('\n');
+}
+
+function unauthorized(request: IncomingMessage, response: ServerResponse, message: string): void {
+  response.setHeader('www-authenticate', 'Basic realm="git", charset="UTF-8"');
+  answer(request, response, 401, message);
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent || response.destroyed) return;
+  // A body that nobody reads would hold the connection; a small one is read away so that it can be used again.
+  if (
+    request.complete ||
+    Number(request.headers['content-length'] ?? (request.method === 'GET' ? 0 : Infinity)) < 65_536
+  ) {
+    request.resume();
+  } else {
+    response.setHeader('connection', 'close');
+  }
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(`${message}\n`);
+}

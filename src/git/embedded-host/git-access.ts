@@ -1,0 +1,14 @@
+/** One directory that a write credential may change, and the cluster whose commits may change it. */
+export interface ScopeEntry {
+  readonly clusterId: string;
+  /** From the repository's root, without a slash at either end: `clusters/prod-eu`. */
+  readonly directory: string;
+}
+
+/** What a Git credential may do in one repository. A write credential may read too. */
+export type GitAccess =
+  | { readonly access: 'read' }
+  | { readonly access: 'write'; readonly scope: readonly ScopeEntry[] };
+
+/** `none`: the token is good, but for another repository; the host then answers 404, as if there were no such one. */
+export type GitAuthorization = GitAccess | { readonly access: 'none' };

@@ -1,0 +1,113 @@
+import { chmod, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { runGit } from '../git-process.ts';
+import { PRE_RECEIVE_HOOK } from './pre-receive-hook.ts';
+
+/** Settings of a bare repository. What protects it is set by environment on every request too (`SERVING_SETTINGS`). */
+const REPOSITORY_SETTINGS: readonly (readonly [string, string])[] = [
+  // Who moved the branch, when, from where: kept for repair, since nobody may rewrite it.
+  ['core.logAllRefUpdates', 'true'],
+  ['gc.auto', '0'],
+  ['repack.writeBitmaps', 'false'],
+];
+
+/** Settings that hold for every request, whatever stands in the repository's own file. */
+export const SERVING_SETTINGS: readonly (readonly [string, string])[] = [
+  ['http.receivepack', 'true'],
+  ['http.uploadpack', 'true'],
+  ['http.getanyfile', 'false'],
+  ['uploadpack.allowFilter', 'true'],
+  ['receive.denyNonFastForwards', 'true'],
+  ['receive.denyDeletes', 'true'],
+  // Repacking is scheduled, so that no push pays for it.
+  ['receive.autogc', 'false'],
+  ['gc.auto', '0'],
+  ['transfer.fsckObjects', 'true'],
+  ['receive.fsckObjects', 'true'],
+  ['receive.fsck.nulInCommit', 'error'],
+  ['core.protectHFS', 'true'],
+  ['core.protectNTFS', 'true'],
+];
+
+const ROOT_README = `# Intent of clusters
+
+Each directory under \`clusters/\` belongs to one cluster and holds what shall run there. A control plane writes it, one
+commit for each intent; the operator in the cluster reads it. Review it with \`git log -p -- clusters/<name>\`.
+`;
+
+/**
+ * Makes the bare repository unless it is there, with a root commit that holds a README: so the branch always exists,
+ * a clone is never empty, and the first intent is pushed in the same way as every other one. Two processes that do
+ * this at once end with one of the two root commits.
+ */
+export async function setUpRepository(deps: {
+  readonly path: string;
+  readonly branch: string;
+  readonly now: Date;
+}): Promise<void> {
+  const { path, branch, now } = deps;
+  const ref = `refs/heads/${branch}`;
+  await runGit(['check-ref-format', ref]);
+  await mkdir(dirname(path), { recursive: true });
+  if (!(await exists(join(path, 'HEAD')))) {
+    // Built beside its place and moved there, so that a crash leaves no half a repository.
+    const draft = `${path}.${process.pid}.${now.getTime()}.new`;
+    await runGit(['init', '--quiet', '--bare', `--initial-branch=${branch}`, '--template=', draft]);
+    await mkdir(join(draft, 'info'), { recursive: true });
+    for (const [key, value] of REPOSITORY_SETTINGS) await runGit(['config', key, value], { cwd: draft });
+    try {
+      await rename(draft, path);
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      if (!(await exists(join(path, 'HEAD')))) throw error;
+    }
+  }
+  await writeRootCommit(path, ref, now);
+}
+
+async function writeRootCommit(path: string, ref: string, now: Date): Promise<void> {
+  const options = { cwd: path, env: { GIT_DIR: path } };
+  const known = await runGit(['for-each-ref', '--format=%(objectname)', ref], options);
+  if (known.length > 0) return;
+  const date = `${Math.floor(now.getTime() / 1000)} +0000`;
+  const identity = {
+    GIT_AUTHOR_NAME: 'Control plane',
+    GIT_AUTHOR_EMAIL: 'control-plane@service.invalid',
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_NAME: 'Control plane',
+    GIT_COMMITTER_EMAIL: 'control-plane@service.invalid',
+    GIT_COMMITTER_DATE: date,
+  };
+  const id = (output: Buffer): string => output.toString('latin1').trim();
+  const blob = id(await runGit(['hash-object', '-w', '--stdin'], { ...options, input: ROOT_README }));
+  const tree = id(await runGit(['mktree'], { ...options, input: `100644 blob ${blob}\tREADME.md\n` }));
+  const commit = id(
+    await runGit(['commit-tree', tree], {
+      cwd: path,
+      env: { GIT_DIR: path, ...identity },
+      input: 'Start the repository\n',
+    }),
+  );
+  try {
+    await runGit(['update-ref', ref, commit, '0'.repeat(40)], { cwd: path, env: { GIT_DIR: path, ...identity } });
+  } catch (error) {
+    // Another process was first: its root commit stands.
+    if ((await runGit(['for-each-ref', '--format=%(objectname)', ref], options)).length === 0) throw error;
+  }
+}
+
+/** Writes the hook into a folder that all repositories share (`core.hooksPath`), so that a new version reaches each. */
+export async function installHooks(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const draft = join(folder, `pre-receive.${process.pid}.new`);
+  await writeFile(draft, PRE_RECEIVE_HOOK);
+  await chmod(draft, 0o755);
+  await rename(draft, join(folder, 'pre-receive'));
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

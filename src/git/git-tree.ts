@@ -1,0 +1,131 @@
+/** File modes as they stand in a tree. */
+export const MODE_DIRECTORY = '40000';
+export const MODE_FILE = '100644';
+export const MODE_EXECUTABLE = '100755';
+export const MODE_SYMLINK = '120000';
+export const MODE_SUBMODULE = '160000';
+
+export interface TreeEntry {
+  readonly mode: string;
+  readonly id: string;
+}
+
+interface Slot {
+  readonly mode: string;
+  /** Offset of the entry's first byte; its 20 id bytes end at `end`. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const ID_BYTES = 20;
+
+/**
+ * One directory as Git stores it: `<mode> <name>\0<20 bytes>` per entry, sorted. It is edited as bytes: giving an entry
+ * another id copies the bytes and keeps the index, so a directory of 10,000 costs a copy and not a rebuild.
+ */
+export class GitTree {
+  static readonly EMPTY = new GitTree(Buffer.alloc(0));
+
+  readonly bytes: Buffer;
+  #slots: ReadonlyMap<string, Slot> | undefined;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get(name: string): TreeEntry | undefined {
+    const slot = this.#index().get(bytesKey(name));
+    return slot === undefined ? undefined : { mode: slot.mode, id: this.#idOf(slot) };
+  }
+
+  /** Name and entry of all, in Git's order. */
+  *entries(): IterableIterator<readonly [string, TreeEntry]> {
+    for (const [key, slot] of this.#index()) yield [nameOf(key), { mode: slot.mode, id: this.#idOf(slot) }];
+  }
+
+  get size(): number {
+    return this.#index().size;
+  }
+
+  /** The same directory with `name` set to `entry`. */
+  with(name: string, entry: TreeEntry): GitTree {
+    const slot = this.#index().get(bytesKey(name));
+    if (slot !== undefined && slot.mode === entry.mode) {
+      const bytes = Buffer.from(this.bytes);
+      bytes.write(entry.id, slot.end - ID_BYTES, ID_BYTES, 'hex');
+      const edited = new GitTree(bytes);
+      edited.#slots = this.#slots;
+      return edited;
+    }
+    const rest = slot === undefined ? this : this.without(name);
+    const at = rest.#placeOf(name, entry.mode);
+    const head = Buffer.from(`${entry.mode} ${name}\0`, 'utf8');
+    const id = Buffer.from(entry.id, 'hex');
+    return new GitTree(Buffer.concat([rest.bytes.subarray(0, at), head, id, rest.bytes.subarray(at)]));
+  }
+
+  /** The same directory without `name`. */
+  without(name: string): GitTree {
+    const slot = this.#index().get(bytesKey(name));
+    if (slot === undefined) return this;
+    return new GitTree(Buffer.concat([this.bytes.subarray(0, slot.start), this.bytes.subarray(slot.end)]));
+  }
+
+  /** A name in this directory that a case-folding file system would take for `name`, and that is not it. */
+  twinOf(name: string): string | undefined {
+    const folded = foldCase(name);
+    for (const key of this.#index().keys()) {
+      const other = nameOf(key);
+      if (other !== name && foldCase(other) === folded) return other;
+    }
+    return undefined;
+  }
+
+  #idOf(slot: Slot): string {
+    return this.bytes.toString('hex', slot.end - ID_BYTES, slot.end);
+  }
+
+  /** Offset at which an entry of that name belongs: Git sorts bytes, a directory as if its name ended in `/`. */
+  #placeOf(name: string, mode: string): number {
+    const key = sortKey(bytesKey(name), mode);
+    for (const [other, slot] of this.#index()) if (sortKey(other, slot.mode) > key) return slot.start;
+    return this.bytes.length;
+  }
+
+  #index(): ReadonlyMap<string, Slot> {
+    if (this.#slots !== undefined) return this.#slots;
+    const slots = new Map<string, Slot>();
+    let start = 0;
+    while (start < this.bytes.length) {
+      const space = this.bytes.indexOf(0x20, start);
+      const zero = this.bytes.indexOf(0, space + 1);
+      const end = zero + 1 + ID_BYTES;
+      if (space < 0 || zero < 0 || end > this.bytes.length) throw new Error(`a tree is damaged at byte ${start}`);
+      slots.set(this.bytes.toString('latin1', space + 1, zero), {
+        mode: this.bytes.toString('latin1', start, space),
+        start,
+        end,
+      });
+      start = end;
+    }
+    this.#slots = slots;
+    return slots;
+  }
+}
+
+/** Names are kept one character a byte: such strings compare as Git compares, and a name that is not UTF-8 stays whole. */
+function bytesKey(name: string): string {
+  return Buffer.from(name, 'utf8').toString('latin1');
+}
+
+function nameOf(key: string): string {
+  return Buffer.from(key, 'latin1').toString('utf8');
+}
+
+function sortKey(key: string, mode: string): string {
+  return mode === MODE_DIRECTORY ? `${key}/` : key;
+}
+
+function foldCase(name: string): string {
+  return name.normalize('NFC').toLowerCase();
+}

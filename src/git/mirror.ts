@@ -1,0 +1,237 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Logger } from '../runtime/logger.ts';
+import { ByteCache } from './byte-cache.ts';
+import { treeOfCommit } from './commit-object.ts';
+import { authorizationOf, type GitCredential } from './git-credential.ts';
+import type { NewObject } from './git-object.ts';
+import { gitConfigEnvironment, GitProcessError, runGit } from './git-process.ts';
+import { GitTree } from './git-tree.ts';
+import { ObjectReader } from './object-reader.ts';
+import { writePack } from './pack.ts';
+import type { Rejection } from './rejection.ts';
+import type { TreeStore } from './tree-edit.ts';
+
+/** The mirror does not hold an object that it should: it was damaged, or history was rewritten and collected. */
+export class MissingObjectError extends Error {
+  constructor(id: string) {
+    super(`the mirror has no object ${id}`);
+    this.name = 'MissingObjectError';
+  }
+}
+
+export type Fetched =
+  | { readonly state: 'ok'; readonly tip: string | undefined }
+  | { readonly state: 'rejected'; readonly rejection: Rejection; readonly message: string };
+
+export interface MirrorDeps {
+  /** Folder of the bare repository; made, and made anew when it is damaged. Belongs to one process. */
+  readonly path: string;
+  readonly url: string;
+  readonly branch: string;
+  readonly logger: Logger;
+  /** Of trees kept in memory. Default 64 MiB. */
+  readonly cacheBytes?: number;
+  /** One fetch, in milliseconds. Default 10 minutes: the first one brings the whole branch. */
+  readonly fetchTimeoutMs?: number;
+}
+
+const FLUSH_BYTES = 16 * 1024 * 1024;
+const FLUSH_OBJECTS = 4000;
+const FLUSHES_PER_REPACK = 16;
+/** An index of names comes on top of a tree's bytes. */
+const CACHE_WEIGHT = 4;
+
+/**
+ * A bare local copy of one branch. Native git brings it up to date (it is several times faster at that than anything in
+ * JavaScript); what this process itself has pushed is kept in memory and written here now and then, off the way of any
+ * intent. Losing it costs one fetch.
+ */
+export class Mirror implements TreeStore, AsyncDisposable {
+  readonly #deps: MirrorDeps;
+  readonly #path: string;
+  readonly #ref: string;
+  readonly #reader: ObjectReader;
+  readonly #trees: ByteCache<GitTree>;
+  readonly #kept = new Map<string, NewObject>();
+  #keptBytes = 0;
+  #keptTip: string | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+  #flushes = 0;
+  #made = false;
+
+  constructor(deps: MirrorDeps) {
+    this.#deps = deps;
+    this.#path = resolve(deps.path);
+    this.#ref = `refs/heads/${deps.branch}`;
+    this.#reader = new ObjectReader({ repository: this.#path });
+    this.#trees = new ByteCache({ maxBytes: deps.cacheBytes ?? 64 * 1024 * 1024 });
+  }
+
+  async readTree(id: string): Promise<GitTree> {
+    const known = this.#trees.get(id);
+    if (known !== undefined) return known;
+    const tree = new GitTree(await this.#read(id, 'tree'));
+    this.addTree(id, tree);
+    return tree;
+  }
+
+  addTree(id: string, tree: GitTree): void {
+    this.#trees.set(id, tree, tree.bytes.length * CACHE_WEIGHT + 256);
+  }
+
+  async readBlob(id: string): Promise<Buffer> {
+    return this.#read(id, 'blob');
+  }
+
+  async readTreeOfCommit(id: string): Promise<string> {
+    return treeOfCommit(await this.#read(id, 'commit'));
+  }
+
+  /** Remembers what was just pushed, so that it need not be fetched. */
+  keep(objects: readonly NewObject[], tip: string): void {
+    for (const object of objects) {
+      if (this.#kept.has(object.id)) continue;
+      this.#kept.set(object.id, object);
+      this.#keptBytes += object.bytes.length;
+      if (object.type === 'tree' && this.#trees.get(object.id) === undefined) {
+        this.addTree(object.id, new GitTree(object.bytes));
+      }
+    }
+    this.#keptTip = tip;
+    if (this.#keptBytes > FLUSH_BYTES || this.#kept.size > FLUSH_OBJECTS) void this.flush();
+  }
+
+  /** Writes what was kept to disk. Never rejects: what cannot be written is fetched again when it is needed. */
+  async flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(async () => this.#writeKept());
+    return this.#flushing;
+  }
+
+  /** Brings the branch up to date, rewritten history included. `tip` is undefined when the host has no such branch. */
+  async fetch(credential: GitCredential, signal: AbortSignal): Promise<Fetched> {
+    await this.flush();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#make();
+        await this.#fetch(credential, signal);
+        return { state: 'ok', tip: await this.tip() };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof GitProcessError)) throw error;
+        const fault = classifyFetchError(error);
+        if (fault === 'no-branch') {
+          await this.#git(['update-ref', '-d', this.#ref]);
+          return { state: 'ok', tip: undefined };
+        }
+        if (fault !== 'damaged') return { state: 'rejected', rejection: fault, message: error.message };
+        if (attempt > 1) return { state: 'rejected', rejection: 'unavailable', message: error.message };
+        this.#deps.logger.warn({ err: error, mirror: this.#path }, 'the Git mirror is damaged and is made anew');
+        await this.reset();
+      }
+    }
+  }
+
+  /** Tip of the branch as of the last fetch or flush. */
+  async tip(): Promise<string | undefined> {
+    await this.#make();
+    const id = (await this.#git(['for-each-ref', '--format=%(objectname)', this.#ref])).toString('latin1').trim();
+    return id === '' ? undefined : id;
+  }
+
+  /** Runs a reading git command in the mirror, with everything that was pushed in it. */
+  async query(args: readonly string[], signal: AbortSignal): Promise<string> {
+    await this.flush();
+    return (await this.#git(args, signal)).toString('utf8');
+  }
+
+  /** Throws the copy away. The next fetch makes it anew. */
+  async reset(): Promise<void> {
+    await this.#flushing;
+    this.#reader[Symbol.dispose]();
+    this.#kept.clear();
+    this.#keptBytes = 0;
+    this.#keptTip = undefined;
+    this.#made = false;
+    await rm(this.#path, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+    this.#reader[Symbol.dispose]();
+  }
+
+  async #read(id: string, type: string): Promise<Buffer> {
+    const kept = this.#kept.get(id);
+    if (kept !== undefined) return kept.bytes;
+    await this.#make();
+    const stored = await this.#reader.read(id);
+    if (stored?.type !== type) throw new MissingObjectError(id);
+    return stored.bytes;
+  }
+
+  async #make(): Promise<void> {
+    if (this.#made) return;
+    await mkdir(dirname(this.#path), { recursive: true });
+    await runGit(['init', '--quiet', '--bare', '--template=', this.#path]);
+    this.#made = true;
+  }
+
+  async #fetch(credential: GitCredential, signal: AbortSignal): Promise<void> {
+    const settings: readonly (readonly [string, string])[] = [
+      ['http.extraHeader', `Authorization: ${authorizationOf(credential).expose()}`],
+      ['http.followRedirects', 'false'],
+      ['credential.helper', ''],
+      ['gc.auto', '0'],
+      ['maintenance.auto', 'false'],
+    ];
+    const refspec = `+${this.#ref}:${this.#ref}`;
+    const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--end-of-options'];
+    await runGit(['fetch', ...flags, this.#deps.url, refspec], {
+      cwd: this.#path,
+      env: { ...gitConfigEnvironment(settings), GIT_DIR: this.#path, GIT_ALLOW_PROTOCOL: 'http:https' },
+      signal,
+      timeoutMs: this.#deps.fetchTimeoutMs ?? 600_000,
+    });
+  }
+
+  async #writeKept(): Promise<void> {
+    // A copy: pushes go on while this is being written.
+    const [kept, tip] = [[...this.#kept.values()], this.#keptTip];
+    if (kept.length === 0 || tip === undefined) return;
+    try {
+      await this.#make();
+      const pack = await writePack(kept, { thin: true });
+      await runGit(['index-pack', '--stdin', '--fix-thin'], { cwd: this.#path, env: this.#env, input: pack });
+      await this.#git(['update-ref', this.#ref, tip]);
+      this.#flushes += 1;
+      if (this.#flushes % FLUSHES_PER_REPACK === 0) await this.#git(['repack', '--geometric=2', '-d', '-q']);
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, mirror: this.#path }, 'pushed objects could not be kept in the Git mirror');
+    }
+    for (const { id, bytes } of kept) if (this.#kept.delete(id)) this.#keptBytes -= bytes.length;
+  }
+
+  async #git(args: readonly string[], signal?: AbortSignal): Promise<Buffer> {
+    return runGit(args, { cwd: this.#path, env: this.#env, ...(signal === undefined ? {} : { signal }) });
+  }
+
+  get #env(): Readonly<Record<string, string>> {
+    return { GIT_DIR: this.#path, GIT_NO_REPLACE_OBJECTS: '1' };
+  }
+}
+
+function classifyFetchError(error: GitProcessError): Rejection | 'no-branch' | 'damaged' {
+  const text = error.stderr;
+  if (/couldn't find remote ref/i.test(text)) return 'no-branch';
+  if (
+    /Authentication failed|could not read (Username|Password)|returned error: (401|403|404)|repository '.*' not found/i.test(
+      text,
+    )
+  ) {
+    return 'auth';
+  }
+  const damaged =
+    /bad object|object file .* is empty|loose object .* is corrupt|packfile .* (cannot be|is corrupt)|not a git repository|invalid sha1 pointer|did not send all necessary objects|bad config|unable to read tree/i;
+  return damaged.test(text) ? 'damaged' : 'unavailable';
+}

@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, deflate } from 'node:zlib';
+import type { NewObject, ObjectType } from './git-object.ts';
+import { spliceDelta } from './pack-delta.ts';
+
+const deflateAsync = promisify(deflate);
+
+/** Object types in a pack (gitformat-pack). */
+const TYPE_NUMBER: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3 };
+const REF_DELTA = 7;
+/** Longest chain of deltas on deltas, as `git repack` keeps it: a longer one is slow to read. */
+const MAX_DELTA_DEPTH = 48;
+
+/**
+ * A pack of exactly these objects. One with a `base` is sent as the difference from it, often 30 bytes instead of the
+ * whole directory. `thin` allows a base that the receiver has and the pack does not hold (off when it said `no-thin`).
+ */
+export async function writePack(objects: readonly NewObject[], options: { readonly thin: boolean }): Promise<Buffer> {
+  const depths = new Map<string, number>();
+  const unique = new Map<string, NewObject>();
+  for (const object of objects) if (!unique.has(object.id)) unique.set(object.id, object);
+  const parts: Promise<readonly Buffer[]>[] = [];
+  for (const object of unique.values()) {
+    const delta = deltaOf(object, options.thin, depths);
+    if (delta === undefined) {
+      depths.set(object.id, 0);
+      parts.push(packed(entryHead(TYPE_NUMBER[object.type], object.bytes.length), object.bytes));
+    } else {
+      depths.set(object.id, (depths.get(delta.baseId) ?? 0) + 1);
+      const head = Buffer.concat([entryHead(REF_DELTA, delta.bytes.length), Buffer.from(delta.baseId, 'hex')]);
+      parts.push(packed(head, delta.bytes));
+    }
+  }
+  const header = Buffer.alloc(12);
+  header.write('PACK', 0, 'latin1');
+  header.writeUInt32BE(2, 4);
+  header.writeUInt32BE(unique.size, 8);
+  const body = Buffer.concat([header, ...(await Promise.all(parts)).flat()]);
+  return Buffer.concat([body, hash('sha1', body, 'buffer')]);
+}
+
+function deltaOf(
+  object: NewObject,
+  thin: boolean,
+  depths: ReadonlyMap<string, number>,
+): { readonly baseId: string; readonly bytes: Buffer } | undefined {
+  const { base } = object;
+  if (base === undefined) return undefined;
+  const depth = depths.get(base.id);
+  if (depth === undefined ? !thin : depth >= MAX_DELTA_DEPTH) return undefined;
+  const bytes = spliceDelta(base.bytes, object.bytes);
+  return bytes.length < object.bytes.length / 2 ? { baseId: base.id, bytes } : undefined;
+}
+
+async function packed(head: Buffer, bytes: Buffer): Promise<readonly Buffer[]> {
+  return [head, await deflateAsync(bytes, { level: constants.Z_BEST_SPEED })];
+}
+
+/** Type and size: four bits of size in the first byte, then seven a byte, low bits first. */
+function entryHead(type: number, size: number): Buffer {
+  const bytes: number[] = [];
+  let rest = Math.floor(size / 16);
+  let byte = (type << 4) | (size % 16);
+  while (rest > 0) {
+    bytes.push(byte | 0x80);
+    byte = rest % 128;
+    rest = Math.floor(rest / 128);
+  }
+  bytes.push(byte);
+  return Buffer.from(bytes);
+}
