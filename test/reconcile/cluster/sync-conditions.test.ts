@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../../src/delivery/delivery.ts';
+import type { ApplyReport } from '../../../src/reconcile/apply-report.ts';
+import { syncConditions } from '../../../src/reconcile/cluster/sync-conditions.ts';
+
+function aReport(outcomes: Readonly<Record<string, Outcome>>, change: Partial<ApplyReport> = {}): ApplyReport {
+  return {
+    revision: 'abc123',
+    outcomes: new Map(Object.entries(outcomes)),
+    removals: new Set(Object.keys(outcomes).filter((key) => key.startsWith('tombstones/'))),
+    removedWithoutTombstone: [],
+    faults: [],
+    retryable: false,
+    ...change,
+  };
+}
+
+const stale: Outcome = { state: 'stale', reason: 'StaleSource', message: 'older' };
+
+describe('syncConditions', () => {
+  it('is Synced when everything is applied; a tombstone of the past is no fault', () => {
+    const report = aReport({
+      'apps/shop/a.yaml': { state: 'applied' },
+      'apps/shop/b.yaml': { state: 'unchanged' },
+      'tombstones/shop/c.json': stale,
+    });
+    expect(syncConditions(report)).toEqual([
+      { type: 'Synced', status: 'True', reason: 'Applied', message: 'revision abc123 is applied (3 files)' },
+      {
+        type: 'RemovedWithoutTombstone',
+        status: 'False',
+        reason: 'AllFilesPresent',
+        message: 'every applied object has its file or had a tombstone',
+      },
+    ]);
+  });
+
+  it('names every bad item, faults of the source and outcomes alike, in the order of their files', () => {
+    const report = aReport(
+      {
+        'apps/shop/z.yaml': { state: 'applied' },
+        'apps/shop/b.yaml': {
+          state: 'conflict',
+          reason: 'ApplyConflict',
+          message: 'field manager "kubectl" owns .spec',
+        },
+        'apps/shop/a.yaml': stale,
+      },
+      { faults: [{ key: 'apps/shop/nonsense.yaml', reason: 'ManifestInvalid', message: 'not YAML' }] },
+    );
+    expect(syncConditions(report)[0]).toEqual({
+      type: 'Synced',
+      status: 'False',
+      reason: 'PartlyApplied',
+      message:
+        'revision abc123: 3 of 4 not applied: apps/shop/a.yaml: StaleSource: older; ' +
+        'apps/shop/b.yaml: ApplyConflict: field manager "kubectl" owns .spec; ' +
+        'apps/shop/nonsense.yaml: ManifestInvalid: not YAML',
+    });
+  });
+
+  it('takes the one reason where all bad items have it, and stays short whatever their number', () => {
+    const bad: Outcome = { state: 'refused', reason: 'NamespaceNotAllowed', message: 'x'.repeat(5000) };
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`apps/n/${index}.yaml`, bad]));
+    const [synced] = syncConditions(aReport(many));
+    expect(synced?.reason).toBe('NamespaceNotAllowed');
+    expect(synced?.message).toMatch(/^revision abc123: 100 of 100 not applied: .*; and 80 more$/);
+    expect(synced?.message?.length).toBeLessThan(8000);
+  });
+
+  it('lists what was kept although its file is gone, and says what to do', () => {
+    const kept = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name: 'a' };
+    expect(syncConditions(aReport({}, { removedWithoutTombstone: [kept] }))[1]).toEqual({
+      type: 'RemovedWithoutTombstone',
+      status: 'True',
+      reason: 'FileRemoved',
+      message:
+        'kept in the cluster although the file is gone: ApplicationInstance shop/a; ' +
+        'uninstall through the control plane, or restore the file',
+    });
+  });
+});
