@@ -85,7 +85,7 @@ export class HttpApi {
     const answer = this.#resources.handle(kind, target, {
       method,
       query,
-      body: method === 'GET' ? '' : await readBody(request),
+      body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
       contentType: request.headers['content-type'],
       userAgent: request.headers['user-agent'],
       rendering: renderingOf(request.headers.accept ?? '', query),

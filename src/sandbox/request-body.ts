@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parse as parseYaml } from 'yaml';
+import { decodeProtobuf } from './protobuf-body.ts';
 import { badRequest, StatusError, unsupportedMediaType } from './status-error.ts';
 
 /** As the real server limits writes. */
@@ -15,7 +16,7 @@ export const PATCH_TYPES = {
 export type PatchType = (typeof PATCH_TYPES)[keyof typeof PATCH_TYPES];
 
 /** The whole body, at most 3 MiB. @throws StatusError 413 */
-export async function readBody(request: IncomingMessage): Promise<string> {
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   const tooLarge = (): StatusError =>
@@ -27,7 +28,7 @@ export async function readBody(request: IncomingMessage): Promise<string> {
     if (length > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(bytes);
   }
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 function mediaTypeOf(contentType: string | undefined): string {
@@ -53,12 +54,22 @@ function parseYamlOrJson(text: string): unknown {
 }
 
 /** The object of a POST, PUT or DELETE. An empty body is `undefined`. @throws StatusError 400, 415 */
-export function parseObjectBody(text: string, contentType: string | undefined): unknown {
-  if (text === '') return undefined;
+export function parseObjectBody(body: Buffer, contentType: string | undefined): unknown {
+  if (body.length === 0) return undefined;
   const mediaType = mediaTypeOf(contentType);
-  if (mediaType === '' || mediaType === 'application/json' || mediaType === '*/*') return parseJson(text);
-  if (mediaType === 'application/yaml') return parseYamlOrJson(text);
-  throw unsupportedMediaType(['application/json', 'application/yaml']);
+  if (mediaType === '' || mediaType === 'application/json' || mediaType === '*/*') return parseJson(body.toString());
+  if (mediaType === 'application/yaml') return parseYamlOrJson(body.toString());
+  const object = mediaType === 'application/vnd.kubernetes.protobuf' ? parseProtobuf(body) : undefined;
+  if (object === undefined) throw unsupportedMediaType(['application/json', 'application/yaml']);
+  return object;
+}
+
+function parseProtobuf(body: Buffer): unknown {
+  try {
+    return decodeProtobuf(body);
+  } catch (error) {
+    throw badRequest(`couldn't decode protobuf: ${error instanceof Error ? error.message : ''}`);
+  }
 }
 
 /** @throws StatusError 415 for a type the kind does not take */
@@ -72,6 +83,6 @@ export function patchTypeOf(contentType: string | undefined, custom: boolean): P
 }
 
 /** @throws StatusError 400 */
-export function parsePatchBody(text: string, type: PatchType): unknown {
-  return type === 'apply' ? parseYamlOrJson(text) : parseJson(text);
+export function parsePatchBody(body: Buffer, type: PatchType): unknown {
+  return type === 'apply' ? parseYamlOrJson(body.toString()) : parseJson(body.toString());
 }

@@ -18,7 +18,7 @@ import { checkPatchOptions, writeOptionsOf } from './write-options.ts';
 export interface ResourceRequest {
   readonly method: string;
   readonly query: URLSearchParams;
-  readonly body: string;
+  readonly body: Buffer;
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   readonly rendering: Rendering;
