@@ -98,3 +98,26 @@ export async function deleteExpiredWriteCredentials(trx: Kysely<Database>, now: 
     .where('expires_at', '<=', now.toISOString())
     .execute();
 }
+
+/** Clusters whose newest read credential expires before `threshold`: nobody told them of a newer one yet. */
+export async function clustersWithAgeingCredential(
+  db: Kysely<Database>,
+  threshold: string,
+  limit: number,
+): Promise<{ readonly clusterId: string; readonly repositoryId: string }[]> {
+  const rows = await db
+    .selectFrom('git_credentials')
+    .innerJoin('clusters', (join) =>
+      join
+        .onRef('clusters.id', '=', 'git_credentials.cluster_id')
+        .onRef('clusters.repository_id', '=', 'git_credentials.repository_id'),
+    )
+    .select(['clusters.id', 'git_credentials.repository_id'])
+    .where('clusters.disabled_at', 'is', null)
+    .where('git_credentials.revoked_at', 'is', null)
+    .groupBy(['clusters.id', 'git_credentials.repository_id'])
+    .having((eb) => eb(eb.fn.max('git_credentials.expires_at'), '<', threshold))
+    .limit(limit)
+    .execute();
+  return rows.map(({ id, repository_id }) => ({ clusterId: id, repositoryId: repository_id }));
+}

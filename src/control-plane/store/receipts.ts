@@ -47,9 +47,18 @@ export async function storeReceipt(
     .execute();
   await trx
     .updateTable('intents')
-    .set({ state: 'delivered', delivered_at: at })
+    // A report may have come before this write: then the intent is further already, and only its time is missing.
+    .set((eb) => ({
+      delivered_at: at,
+      state: eb
+        .case()
+        .when('state', '=', 'accepted')
+        .then('delivered' as const)
+        .else(eb.ref('state'))
+        .end(),
+    }))
     .where('id', '=', intent.id)
-    .where('state', '=', 'accepted')
+    .where('delivered_at', 'is', null)
     .execute();
   await trx
     .updateTable('intents')

@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { carryForward } from '../intent/carry-forward.ts';
+import { checkIntent, throwIfRefused, throwIfTooLarge } from '../intent/check-intent.ts';
+import { intentIdempotencyKey } from '../intent/intent-key.ts';
+import type { IntentAction, IntentRecord } from '../intent/intent-record.ts';
+import type { IntentRequest } from '../intent/intent-request.ts';
+import { mergeValues } from '../intent/merge-values.ts';
+import { renderIntent, type RenderInputs } from '../intent/render.ts';
+import { deliverableNow } from '../delivery/select-delivery.ts';
+import { AppError } from '../protocol/app-error.ts';
+import { canonicalJson } from '../protocol/canonical-json.ts';
+import { newId } from '../protocol/ids.ts';
+import { refusal } from '../protocol/parse.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { appendAudit } from './store/audit.ts';
+import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
+import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
+import type { Store } from './store/open-store.ts';
+import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
+import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
+import { DELIVERY_TOPIC } from './topics.ts';
+import { valuesFaults } from './values-fit-schema.ts';
+import type { Wakeups } from './wakeups.ts';
+
+/** How each action is named in the audit. */
+const AUDIT_KINDS: Readonly<Record<IntentAction, string>> = {
+  install: 'Deploy',
+  update: 'AppUpdate',
+  uninstall: 'AppUninstall',
+  operate: 'OperationRequested',
+};
+
+export interface AcceptIntentDeps {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly randomBytes: (n: number) => Uint8Array;
+}
+
+export interface IntentSubmission {
+  readonly clusterId: string;
+  readonly request: IntentRequest;
+  readonly requestedBy: string;
+  /** `Idempotency-Key` of the request. */
+  readonly requestKey: string | undefined;
+}
+
+/** The answer to an accepted intent; a repeated request key gets the same again. */
+export interface AcceptedIntent {
+  readonly id: string;
+  readonly generation: number;
+  readonly state: 'accepted';
+}
+
+/**
+ * Checks, numbers, renders and stores an intent, in one durable write with its audit entry, and wakes delivery. A refusal
+ * stores nothing. What is stored has been rendered once, so nothing that cannot be delivered is ever accepted.
+ *
+ * @throws AppError with every fault of the intent, or `conflict` for a request key that was used for another request
+ */
+export async function acceptIntent(deps: AcceptIntentDeps, submission: IntentSubmission): Promise<AcceptedIntent> {
+  const accepted = await deps.store.write(async (trx) => await acceptIn(trx, deps, submission));
+  deps.wakeups.notify(DELIVERY_TOPIC);
+  return accepted;
+}
+
+async function acceptIn(
+  trx: Kysely<Database>,
+  deps: AcceptIntentDeps,
+  submission: IntentSubmission,
+): Promise<AcceptedIntent> {
+  const { clusterId, requestKey } = submission;
+  // Read again here: what the cluster allows may have changed since the request was authenticated.
+  const cluster = await trx.selectFrom('clusters').selectAll().where('id', '=', clusterId).executeTakeFirstOrThrow();
+  const requestHash = hashOf(submission.request);
+  const repeated = requestKey === undefined ? undefined : await answerBefore(trx, clusterId, requestKey, requestHash);
+  if (repeated !== undefined) return repeated;
+  assertDeliverable(cluster);
+
+  const { action, namespace, name } = submission.request;
+  const kind = targetKindOf(action);
+  const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
+  const request = carryForward(submission.request, last && (JSON.parse(last.record) as IntentRecord));
+  const entry =
+    request.catalogEntry === undefined
+      ? undefined
+      : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
+  check(request, cluster, entry, last);
+
+  const now = deps.clock.now();
+  const record = recordOf(request, submission, (last?.generation ?? 0) + 1, now, deps.randomBytes);
+  const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
+  throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)));
+
+  // Delivery goes by this time, so it never runs backwards for one object, whatever the clock does.
+  const nowText = now.toISOString();
+  const acceptedAt = last !== undefined && last.accepted_at > nowText ? last.accepted_at : nowText;
+  await insertIntent(trx, {
+    id: record.id,
+    organization_id: cluster.organization_id,
+    cluster_id: clusterId,
+    target_kind: kind,
+    namespace,
+    name,
+    generation: record.generation,
+    action,
+    record: JSON.stringify(record),
+    idempotency_key: intentIdempotencyKey(record),
+    state: 'accepted',
+    reason: null,
+    requested_by: submission.requestedBy,
+    accepted_at: acceptedAt,
+    delivered_at: null,
+    applied_at: null,
+    ready_at: null,
+  });
+  await appendAudit(trx, {
+    organizationId: cluster.organization_id,
+    at: acceptedAt,
+    source: 'user',
+    kind: AUDIT_KINDS[action],
+    clusterId,
+    actor: submission.requestedBy,
+    summary: summaryOf(record, cluster.slug),
+    ...(record.reason === undefined ? {} : { reason: record.reason }),
+  });
+  if (requestKey !== undefined) {
+    await insertRequestKey(trx, {
+      cluster_id: clusterId,
+      request_key: requestKey,
+      request_hash: requestHash,
+      intent_id: record.id,
+      created_at: nowText,
+    });
+  }
+  return { id: record.id, generation: record.generation, state: 'accepted' };
+}
+
+/** What rendering takes from the catalog. The object's UID is added where a tombstone is delivered. */
+export function renderInputsOf(entry: StoredCatalogEntry | undefined): RenderInputs {
+  if (entry === undefined) return {};
+  const { chart, defaultValues } = entry;
+  return { chart, ...(defaultValues === undefined ? {} : { defaultValues }) };
+}
+
+async function answerBefore(
+  trx: Kysely<Database>,
+  clusterId: string,
+  requestKey: string,
+  requestHash: string,
+): Promise<AcceptedIntent | undefined> {
+  const known = await findRequestKey(trx, clusterId, requestKey);
+  if (known === undefined) return undefined;
+  if (known.request_hash !== requestHash) {
+    throw new AppError('conflict', 'this Idempotency-Key was used for another intent; use a new key for each intent', {
+      extra: { intentId: known.intent_id },
+    });
+  }
+  const { id, generation } = await trx
+    .selectFrom('intents')
+    .select(['id', 'generation'])
+    .where('id', '=', known.intent_id)
+    .executeTakeFirstOrThrow();
+  return { id, generation, state: 'accepted' };
+}
+
+function assertDeliverable(cluster: ClusterRow): void {
+  if (cluster.disabled_at !== null) {
+    throw new AppError('cluster_disabled', `cluster ${cluster.slug} is disabled; enable it first`);
+  }
+  const why = deliverableNow({ mode: cluster.connectivity_mode, repositoryId: cluster.repository_id });
+  if (why === undefined) return;
+  throw refusal([{ path: '/connectivityMode', message: `of cluster ${cluster.slug} ${why}`, allowed: ['gitops'] }]);
+}
+
+function check(
+  request: IntentRequest,
+  cluster: ClusterRow,
+  entry: StoredCatalogEntry | undefined,
+  last: IntentRow | undefined,
+): void {
+  throwIfRefused(
+    checkIntent(request, {
+      allowedNamespaces: JSON.parse(cluster.allowed_namespaces) as string[],
+      allowedCatalogEntries: JSON.parse(cluster.allowed_catalog_entries) as string[],
+      allowedOperationTemplates: JSON.parse(cluster.allowed_operation_templates) as string[],
+      ...(entry === undefined ? {} : { catalogEntry: entry }),
+      ...(last === undefined ? {} : { lastIntent: last }),
+    }),
+  );
+  if (entry === undefined) return;
+  const faults = valuesFaults(entry.valuesSchema, mergeValues(entry.defaultValues, request.values));
+  if (faults.length > 0) throw refusal(faults);
+}
+
+function recordOf(
+  request: IntentRequest,
+  submission: IntentSubmission,
+  generation: number,
+  now: Date,
+  randomBytes: (n: number) => Uint8Array,
+): IntentRecord {
+  return {
+    intentVersion: 'v1alpha1',
+    id: newId('int', now, randomBytes),
+    ...request,
+    generation,
+    requestedBy: submission.requestedBy,
+    requestedAt: now.toISOString(),
+  };
+}
+
+function summaryOf({ action, namespace, name, ...rest }: IntentRecord, slug: string): string {
+  const what = action === 'operate' ? `${rest.operationTemplate} as ${namespace}/${name}` : `${namespace}/${name}`;
+  const version = rest.chartVersion === undefined ? '' : ` ${rest.chartVersion}`;
+  return `${slug}: ${action} ${what}${version}`;
+}
+
+function hashOf(request: IntentRequest): string {
+  return createHash('sha256').update(canonicalJson(request), 'utf8').digest('hex');
+}

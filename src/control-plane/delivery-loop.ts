@@ -1,0 +1,179 @@
+import type { Delivery, Receipt } from '../delivery/delivery.ts';
+import { selectDelivery, type DeliveryTarget } from '../delivery/select-delivery.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { renderQueued } from './render-queued.ts';
+import { nextBatch, waysWithWork, type QueuedIntent } from './store/delivery-queue.ts';
+import type { Store } from './store/open-store.ts';
+import { storeReceipt } from './store/receipts.ts';
+import { TargetStates } from './target-states.ts';
+import { configTopic, DELIVERY_TOPIC } from './topics.ts';
+import type { Wakeups } from './wakeups.ts';
+
+/** Looks for work without being told, so that a lost wake-up costs time and never an intent. */
+const SWEEP_MS = 30_000;
+const MAX_BATCH = 200;
+/** Targets written to at once. */
+const MAX_ACTIVE = 64;
+/** One batch, however slow its target is. */
+const BATCH_TIMEOUT_MS = 5 * 60_000;
+/** For a batch in flight when the program ends. A batch that is cut off is delivered again and recognised. */
+const DRAIN_MS = 5000;
+
+export interface DeliveryLoopDeps {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** The transport to a target. Asked for before each batch; whoever answers keeps it and disposes it. */
+  readonly open: (target: DeliveryTarget) => Promise<Delivery>;
+}
+
+/**
+ * Delivers accepted intents. What there is to do is read from the database each time; a wake-up only says "look":
+ *
+ * ```
+ * accepted ──► batch of its target ──► delivered   (receipt, desired revision, `/config` woken)
+ *                │    │        └─────► failed      (refused for good, with the reason)
+ *                │    └── retry ─────► accepted    (after a backoff of that target alone)
+ *                └── crash ──────────► accepted    (delivered again; the transport recognises what is there)
+ * ```
+ *
+ * One batch is in flight per target, and targets do not wait for each other.
+ */
+export class DeliveryLoop {
+  readonly #deps: DeliveryLoopDeps;
+  readonly #targets: TargetStates;
+  readonly #active = new Map<string, Promise<void>>();
+
+  constructor(deps: DeliveryLoopDeps) {
+    this.#deps = deps;
+    this.#targets = new TargetStates(deps);
+  }
+
+  /** Runs until aborted, then gives the batches in flight a few seconds. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock, wakeups, logger } = this.#deps;
+    const cut = new AbortController();
+    while (!stop.aborted) {
+      const seen = wakeups.version(DELIVERY_TOPIC);
+      let waitMs = SWEEP_MS;
+      try {
+        waitMs = await this.#start(stop, cut.signal);
+      } catch (error) {
+        logger.error({ err: error }, 'looking for intents to deliver failed; trying again');
+        waitMs = 1000;
+      }
+      await wakeups.waitFor(DELIVERY_TOPIC, seen, stop, waitMs).catch(rethrowUnless(stop));
+    }
+    const drained = new AbortController();
+    const deadline = clock.sleep(DRAIN_MS, drained.signal).then(
+      () => cut.abort(new Error('the control plane is stopping')),
+      () => undefined,
+    );
+    await Promise.all(this.#active.values());
+    drained.abort();
+    await deadline;
+  }
+
+  /** Starts a batch for each idle target with work. Answers how long to wait for the next one that is due. */
+  async #start(stop: AbortSignal, cut: AbortSignal): Promise<number> {
+    const targets = new Map<string, DeliveryTarget>();
+    for (const way of await waysWithWork(this.#deps.store.db)) {
+      const target = selectDelivery({ mode: way.connectivity_mode, repositoryId: way.repository_id });
+      if (target !== undefined) targets.set(target.repositoryId, target);
+    }
+    this.#targets.keepOnly(new Set(targets.keys()));
+    let waitMs = SWEEP_MS;
+    for (const [key, target] of targets) {
+      if (this.#active.has(key) || this.#active.size >= MAX_ACTIVE) continue;
+      const due = this.#targets.waitOf(key);
+      if (due > 0) {
+        waitMs = Math.min(waitMs, due);
+        continue;
+      }
+      const work = this.#work(key, target, stop, cut).finally(() => {
+        this.#active.delete(key);
+        // What was accepted while the last batch was in flight, or a backoff to wait for.
+        this.#deps.wakeups.notify(DELIVERY_TOPIC);
+      });
+      this.#active.set(key, work);
+    }
+    return waitMs;
+  }
+
+  /** Batches of one target until it has no more work or fails. Never rejects. */
+  async #work(key: string, target: DeliveryTarget, stop: AbortSignal, cut: AbortSignal): Promise<void> {
+    try {
+      while (!stop.aborted) {
+        const batch = await nextBatch(this.#deps.store.db, target.repositoryId, MAX_BATCH);
+        if (batch.length === 0) return;
+        const unfinished = await this.#deliver(target, batch, cut);
+        if (unfinished === undefined) {
+          this.#targets.succeeded(key);
+          continue;
+        }
+        const retryInMs = this.#targets.failed(key);
+        this.#deps.logger.warn({ target, retryInMs, why: unfinished }, 'intents not delivered; trying again');
+        return;
+      }
+    } catch (error) {
+      if (cut.aborted) return;
+      const retryInMs = this.#targets.failed(key);
+      this.#deps.logger.error({ err: error, target, retryInMs }, 'delivery failed; trying again');
+    }
+  }
+
+  /** Delivers a batch and stores its receipts. Answers why some of it must be tried again, if so. */
+  async #deliver(
+    target: DeliveryTarget,
+    batch: readonly QueuedIntent[],
+    cut: AbortSignal,
+  ): Promise<string | undefined> {
+    const { rendered, refused } = await renderQueued(this.#deps.store.db, batch);
+    const waiting = new Map(batch.map((intent) => [intent.id, intent]));
+    let unfinished: string | undefined;
+    // Receipts that come together are committed together; each is stored as soon as it is true.
+    const stored: Promise<void>[] = [];
+    const take = (receipt: Receipt): void => {
+      const intent = waiting.get(receipt.intentId);
+      if (intent === undefined) return;
+      if (receipt.state === 'retry') {
+        unfinished ??= receipt.message;
+        return;
+      }
+      waiting.delete(receipt.intentId);
+      stored.push(this.#store(intent, receipt));
+    };
+    try {
+      for (const receipt of refused) take(receipt);
+      if (rendered.length > 0) {
+        const delivery = await this.#deps.open(target);
+        const signal = AbortSignal.any([cut, AbortSignal.timeout(BATCH_TIMEOUT_MS)]);
+        for await (const receipt of delivery.deliver(rendered, signal)) take(receipt);
+      }
+    } finally {
+      await Promise.all(stored);
+    }
+    return waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`);
+  }
+
+  async #store(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>): Promise<void> {
+    const { store, clock, wakeups, logger } = this.#deps;
+    const at = clock.now().toISOString();
+    const configChanged = await store.write(async (trx) => await storeReceipt(trx, intent, receipt, at));
+    if (configChanged) wakeups.notify(configTopic(intent.cluster_id));
+    if (receipt.state === 'refused') {
+      logger.warn({ intentId: intent.id, reason: receipt.reason, message: receipt.message }, 'intent refused');
+    } else {
+      logger.info({ intentId: intent.id, clusterId: intent.cluster_id, commit: receipt.commit }, 'intent delivered');
+    }
+  }
+}
+
+function rethrowUnless(stop: AbortSignal): (error: unknown) => void {
+  return (error) => {
+    if (!stop.aborted) throw error;
+  };
+}

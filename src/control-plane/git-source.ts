@@ -1,0 +1,96 @@
+import type { GitSourceConfig } from '../protocol/agent-config.ts';
+import { encryptTo } from '../protocol/jwe.ts';
+import type { PublicJwk } from '../protocol/register.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { MasterKey } from './master-key.ts';
+import { currentReadCredential, insertGitCredential, mintGitCredential } from './store/git-credentials.ts';
+import type { Store } from './store/open-store.ts';
+import { findRepositoryById, repositoryUrl } from './store/repositories.ts';
+import type { ClusterRow, GitCredentialRow } from './store/schema.ts';
+
+/** A cluster's Git read credential lives as long as its agent credential. */
+export const READ_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Any user name goes with a token; this one says in a server's log whose it is. */
+export const GIT_USERNAME = 'service';
+
+export interface GitSourceDeps {
+  readonly store: Store;
+  readonly masterKey: MasterKey;
+  readonly clock: Clock;
+  readonly randomBytes: (n: number) => Uint8Array;
+  /** Where agents reach this control plane. */
+  readonly baseUrl: () => string;
+}
+
+/** Where clusters read in gitops mode, and with what: the `git` member of `/config`. */
+export class GitSources {
+  readonly #deps: GitSourceDeps;
+
+  constructor(deps: GitSourceDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The source of a cluster; undefined when it is not in gitops mode. The credential is a JWE to the cluster's key. For a
+   * cluster without one it is in the clear: the caller passes that on over TLS only.
+   */
+  async of(cluster: ClusterRow): Promise<GitSourceConfig | undefined> {
+    const { repository_id: repositoryId, git_directory: path } = cluster;
+    if (cluster.connectivity_mode !== 'gitops' || repositoryId === null || path === null) return undefined;
+    const repository = await findRepositoryById(this.#deps.store.db, repositoryId);
+    if (repository === undefined) return undefined;
+    const source: GitSourceConfig = {
+      url: repository.embedded === 1 ? repositoryUrl(this.#deps.baseUrl(), repository.name) : repository.url,
+      branch: repository.branch,
+      path,
+      ...(cluster.desired_revision === null ? {} : { desired_revision: cluster.desired_revision }),
+    };
+    const token = await this.#readToken(cluster.id, repositoryId);
+    const credential = { username: GIT_USERNAME, password: token.expose() };
+    if (cluster.public_key === null) return { ...source, credential };
+    const key = JSON.parse(cluster.public_key) as PublicJwk;
+    return { ...source, credential_jwe: await encryptTo(key, JSON.stringify(credential)) };
+  }
+
+  /** The cluster's current read token; a new one when there is none, or less than a third of its life is left. */
+  async #readToken(clusterId: string, repositoryId: string): Promise<Secret> {
+    const { store, masterKey } = this.#deps;
+    const known = await currentReadCredential(store.db, { id: clusterId, repositoryId }, this.#deps.clock.now());
+    if (known !== undefined && this.#isFresh(known)) {
+      return await masterKey.open(known.token_sealed ?? '', sealContext(known.id));
+    }
+    return await this.renew(clusterId, repositoryId);
+  }
+
+  /** Mints a read token unless another request just did. The one before it works until it expires. */
+  async renew(clusterId: string, repositoryId: string): Promise<Secret> {
+    const { store, masterKey, clock } = this.#deps;
+    const minted = mintGitCredential(
+      { repositoryId, lifetimeMs: READ_CREDENTIAL_LIFETIME_MS, use: { access: 'read', clusterId } },
+      this.#deps,
+    );
+    const sealed = await masterKey.seal(minted.token.expose(), sealContext(minted.row.id));
+    const other = await store.write(async (trx) => {
+      const newest = await currentReadCredential(trx, { id: clusterId, repositoryId }, clock.now());
+      if (newest !== undefined && this.#isFresh(newest)) return newest;
+      await insertGitCredential(trx, { ...minted.row, token_sealed: sealed });
+      return undefined;
+    });
+    return other === undefined ? minted.token : await masterKey.open(other.token_sealed ?? '', sealContext(other.id));
+  }
+
+  #isFresh(row: GitCredentialRow): boolean {
+    return row.token_sealed !== null && row.expires_at > renewalThreshold(this.#deps.clock.now());
+  }
+}
+
+/** A credential that expires before this is renewed: less than a third of its life is left. */
+export function renewalThreshold(now: Date): string {
+  return new Date(now.getTime() + READ_CREDENTIAL_LIFETIME_MS / 3).toISOString();
+}
+
+function sealContext(credentialId: string): string {
+  return `git-credential/${credentialId}`;
+}

@@ -1,0 +1,17 @@
+import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { LastContact } from '../../store/last-contact.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { Wakeups } from '../../wakeups.ts';
+
+/** What the routes of the admin API work with. */
+export interface AdminDeps {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly randomBytes: (n: number) => Uint8Array;
+  readonly lastContact: Pick<LastContact, 'pending'>;
+  readonly host: Pick<EmbeddedHost, 'ensureRepository'>;
+  /** Where clients and agents reach this control plane, without a slash at its end. */
+  readonly baseUrl: () => string;
+}

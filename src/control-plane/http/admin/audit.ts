@@ -1,0 +1,47 @@
+import { Type } from 'typebox';
+import { listAudit } from '../../store/audit-pages.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { ifKnown } from './cluster-view.ts';
+import { requireCluster } from './named-cluster.ts';
+import { answerPage, PageQuery, readPage } from './page.ts';
+
+const AuditQuery = Type.Object(
+  {
+    ...PageQuery.properties,
+    cluster: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' })),
+    source: Type.Optional(Type.Unsafe<'agent' | 'user'>({ type: 'string', enum: ['agent', 'user'] })),
+    kind: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  },
+  { additionalProperties: false },
+);
+
+/** `GET /audit?cluster=&source=&kind=`, the newest first. */
+export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
+  app.get('/audit', { schema: { querystring: AuditQuery } }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const { cluster, source, kind } = request.query;
+    const clusterId =
+      cluster === undefined ? undefined : (await requireCluster(deps.store.db, organization.id, cluster)).id;
+    const page = readPage(request.query, 'n');
+    const before = page.after === undefined ? undefined : Number(page.after[0]);
+    const filter = { organizationId: organization.id, clusterId, source, kind };
+    const answer = await answerPage(
+      page,
+      async (limit) => await listAudit(deps.store.db, filter, { limit, before }),
+      ({ id }) => [id],
+      (row) => ({
+        id: row.id,
+        at: row.at,
+        source: row.source,
+        kind: row.kind,
+        ...ifKnown('clusterId', row.cluster_id),
+        ...ifKnown('actor', row.actor),
+        summary: row.summary,
+        ...ifKnown('reason', row.reason),
+      }),
+    );
+    return await reply.send(answer);
+  });
+}

@@ -1,0 +1,106 @@
+import semver from 'semver';
+import { Type } from 'typebox';
+import { AppError } from '../../../protocol/app-error.ts';
+import { ChartSource } from '../../../protocol/chart.ts';
+import { EntryName } from '../../../protocol/names.ts';
+import { refusal } from '../../../protocol/parse.ts';
+import { appendAudit } from '../../store/audit.ts';
+import {
+  findCatalogEntry,
+  listCatalogEntries,
+  putCatalogEntry,
+  type StoredCatalogEntry,
+} from '../../store/catalog-entries.ts';
+import { raiseConfigRevisions } from '../../store/clusters.ts';
+import { configTopic } from '../../topics.ts';
+import { assertUsableSchema, valuesFaults } from '../../values-fit-schema.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { answerPage, PageQuery, readPage } from './page.ts';
+
+const EntryParams = Type.Object({ name: EntryName });
+
+const PutEntry = Type.Object(
+  {
+    chart: Type.Object(ChartSource.properties, { additionalProperties: false }),
+    versions: Type.String({ minLength: 1, maxLength: 256 }),
+    defaultValues: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    valuesSchema: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    approval: Type.Optional(Type.Unknown()),
+  },
+  { additionalProperties: false },
+);
+
+/** `PUT`, `GET /catalog/{name}`; `GET /catalog`. */
+export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
+  app.put('/catalog/:name', { schema: { params: EntryParams, body: PutEntry } }, async (request, reply) => {
+    const { organization, name: actor } = adminOf(request);
+    const { name } = request.params;
+    const { approval, ...content } = request.body;
+    if (approval !== undefined) {
+      throw refusal([{ path: '/approval', message: 'is not in this version; every intent is delivered directly' }]);
+    }
+    const at = deps.clock.now().toISOString();
+    const entry: StoredCatalogEntry = { name, ...content, updatedAt: at };
+    assertUsable(entry);
+    const woken = await deps.store.write(async (trx) => {
+      if (!(await putCatalogEntry(trx, organization.id, entry))) return [];
+      await appendAudit(trx, {
+        organizationId: organization.id,
+        at,
+        source: 'user',
+        kind: 'CatalogEntryUpdated',
+        actor,
+        summary: `catalog entry ${name}: ${entry.chart.type} ${entry.chart.url}, versions ${entry.versions}`,
+      });
+      return await raiseConfigRevisions(trx, organization.id);
+    });
+    for (const id of woken) deps.wakeups.notify(configTopic(id));
+    return await reply.send(await requireEntry(deps, organization.id, name));
+  });
+
+  app.get('/catalog/:name', { schema: { params: EntryParams } }, async (request, reply) => {
+    return await reply.send(await requireEntry(deps, adminOf(request).organization.id, request.params.name));
+  });
+
+  app.get('/catalog', { schema: { querystring: PageQuery } }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const page = readPage(request.query, 's');
+    const after = page.after === undefined ? undefined : String(page.after[0]);
+    const answer = await answerPage(
+      page,
+      async (limit) => await listCatalogEntries(deps.store.db, organization.id, { limit, after }),
+      (entry) => [entry.name],
+      (entry) => entry,
+    );
+    return await reply.send(answer);
+  });
+}
+
+async function requireEntry(deps: AdminDeps, organizationId: string, name: string): Promise<StoredCatalogEntry> {
+  const entry = await findCatalogEntry(deps.store.db, organizationId, name);
+  if (entry === undefined) throw new AppError('not_found', `there is no catalog entry ${name}`);
+  return entry;
+}
+
+/** What would make every intent from the entry fail is refused here, where it can be put right. */
+function assertUsable(entry: StoredCatalogEntry): void {
+  if (semver.validRange(entry.versions) === null) {
+    throw refusal([{ path: '/versions', message: "must be a semver range, such as '>=6.5.0 <7'" }]);
+  }
+  const scheme = entry.chart.type === 'oci' ? 'oci://' : 'http';
+  if (!entry.chart.url.startsWith(scheme)) {
+    const wanted = entry.chart.type === 'oci' ? 'oci://' : 'https:// or http://';
+    throw refusal([{ path: '/chart/url', message: `must begin with ${wanted} for type ${entry.chart.type}` }]);
+  }
+  if (entry.valuesSchema === undefined) return;
+  assertUsableSchema(entry.valuesSchema);
+  // Values may be required of each intent, so only what the defaults do have is judged.
+  const faults = valuesFaults(entry.valuesSchema, entry.defaultValues ?? {}).filter(
+    ({ message }) => message !== 'is required',
+  );
+  if (faults.length > 0) {
+    throw refusal(faults.map((fault) => ({ ...fault, path: fault.path.replace(/^\/values/, '/defaultValues') })));
+  }
+}

@@ -1,0 +1,77 @@
+import { Type, type Static } from 'typebox';
+import { Intervals } from '../../../protocol/agent-config.ts';
+import { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
+import { EntryName, NamespaceName, Slug } from '../../../protocol/names.ts';
+
+const strict = { additionalProperties: false } as const;
+
+const DisplayName = Type.String({
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,200}$',
+  description: 'one line of 1 to 200 characters without control characters',
+});
+
+const listOf = <T extends ReturnType<typeof Type.String>>(item: T, maxItems: number) =>
+  Type.Array(item, { maxItems, uniqueItems: true });
+
+const lists = {
+  allowedNamespaces: listOf(NamespaceName, 1000),
+  allowedCatalogEntries: listOf(EntryName, 1000),
+  allowedOperationTemplates: listOf(EntryName, 100),
+};
+
+const { rotate_seconds, heartbeat_seconds, event_batch_ms, event_batch_size } = Intervals.properties;
+
+/** Those that are left out keep what they are. */
+const IntervalsChange = Type.Partial(
+  Type.Object({
+    rotateSeconds: rotate_seconds,
+    heartbeatSeconds: heartbeat_seconds,
+    eventBatchMs: event_batch_ms,
+    eventBatchSize: event_batch_size,
+  }),
+  strict,
+);
+export type IntervalsChange = Static<typeof IntervalsChange>;
+
+export const CreateCluster = Type.Object(
+  {
+    slug: Slug,
+    displayName: DisplayName,
+    ...lists,
+    connectivityMode: Type.Optional(ConnectivityMode),
+    intervals: Type.Optional(IntervalsChange),
+    git: Type.Optional(
+      Type.Object(
+        {
+          repository: Type.Optional(EntryName),
+          review: Type.Optional(Type.Unsafe<'direct' | 'proposal'>({ type: 'string', enum: ['direct', 'proposal'] })),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+export type CreateCluster = Static<typeof CreateCluster>;
+
+export const PatchCluster = Type.Object(
+  {
+    displayName: Type.Optional(DisplayName),
+    allowedNamespaces: Type.Optional(lists.allowedNamespaces),
+    allowedCatalogEntries: Type.Optional(lists.allowedCatalogEntries),
+    allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),
+    intervals: Type.Optional(IntervalsChange),
+  },
+  strict,
+);
+export type PatchCluster = Static<typeof PatchCluster>;
+
+/** Intervals as they are stored, with a change made to them. */
+export function changeIntervals(before: Intervals, change: IntervalsChange | undefined): Intervals {
+  return {
+    rotate_seconds: change?.rotateSeconds ?? before.rotate_seconds,
+    heartbeat_seconds: change?.heartbeatSeconds ?? before.heartbeat_seconds,
+    event_batch_ms: change?.eventBatchMs ?? before.event_batch_ms,
+    event_batch_size: change?.eventBatchSize ?? before.event_batch_size,
+  };
+}

@@ -1,0 +1,107 @@
+import type { Kysely } from 'kysely';
+import { revokeAgentCredentials } from '../../store/agent-credentials.ts';
+import { appendAudit } from '../../store/audit.ts';
+import { changeCluster, expireRegistrationTokens } from '../../store/cluster-admin.ts';
+import { raiseConfigRevision } from '../../store/clusters.ts';
+import { revokeGitCredentialsOf } from '../../store/git-credentials.ts';
+import type { ClusterRow, Database } from '../../store/schema.ts';
+import { configTopic } from '../../topics.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { viewCluster } from './cluster-view.ts';
+import { issueRegistrationToken } from './create-cluster.ts';
+import { bodyMayBeAbsent, ClusterParams, NoBody, requireCluster } from './named-cluster.ts';
+
+interface StateChange {
+  readonly auditKind: string;
+  readonly summary: string;
+  /** Whether the cluster is in that state already: then nothing is written. */
+  readonly isDone: (cluster: ClusterRow) => boolean;
+  readonly make: (trx: Kysely<Database>, cluster: ClusterRow, now: Date) => Promise<void>;
+}
+
+/** What an admin may do to a cluster as a whole. Its applications go on running in every case. */
+const STATE_CHANGES: Readonly<Record<'revoke' | 'disable' | 'enable', StateChange>> = {
+  revoke: {
+    auditKind: 'CredentialRevoked',
+    summary: 'all credentials revoked; the operator must register again with a new token',
+    isDone: () => false,
+    make: async (trx, { id }, now) => {
+      await revokeAgentCredentials(trx, id, now.toISOString());
+      await revokeGitCredentialsOf(trx, id, now);
+      // A token that is still out would undo the revocation.
+      await expireRegistrationTokens(trx, id, now.toISOString());
+    },
+  },
+  disable: {
+    auditKind: 'ClusterDisabled',
+    summary: 'disabled; its agent is answered 403 and no intent is taken for it',
+    isDone: ({ disabled_at: disabledAt }) => disabledAt !== null,
+    make: async (trx, { id }, now) => {
+      await changeCluster(trx, id, { disabled_at: now.toISOString() });
+      // Enabled again, `/config` hands out a new one.
+      await revokeGitCredentialsOf(trx, id, now);
+    },
+  },
+  enable: {
+    auditKind: 'ClusterEnabled',
+    summary: 'enabled',
+    isDone: ({ disabled_at: disabledAt }) => disabledAt === null,
+    make: async (trx, { id }) => {
+      await changeCluster(trx, id, { disabled_at: null });
+    },
+  },
+};
+
+/** `POST /clusters/{id}/registration-token`, `/revoke`, `/disable`, `/enable`. */
+export function clusterStateRoutes(app: HttpServer, deps: AdminDeps): void {
+  const options = { schema: { params: ClusterParams, body: NoBody }, preValidation: bodyMayBeAbsent };
+
+  app.post('/clusters/:cluster/registration-token', options, async (request, reply) => {
+    const { organization, name } = adminOf(request);
+    const issued = await deps.store.write(async (trx) => {
+      const cluster = await requireCluster(trx, organization.id, request.params.cluster);
+      await appendAudit(trx, {
+        organizationId: organization.id,
+        at: deps.clock.now().toISOString(),
+        source: 'user',
+        kind: 'RegistrationTokenIssued',
+        clusterId: cluster.id,
+        actor: name,
+        summary: `registration token issued for cluster ${cluster.slug}`,
+      });
+      return await issueRegistrationToken(trx, deps, cluster.id, name);
+    });
+    return await reply
+      .code(201)
+      .send({ registrationToken: issued.token.expose(), registrationTokenExpiresAt: issued.expiresAt });
+  });
+
+  for (const [verb, change] of Object.entries(STATE_CHANGES)) {
+    app.post(`/clusters/:cluster/${verb}`, options, async (request, reply) => {
+      const { organization, name } = adminOf(request);
+      const id = await deps.store.write(async (trx) => {
+        const cluster = await requireCluster(trx, organization.id, request.params.cluster);
+        if (change.isDone(cluster)) return cluster.id;
+        const now = deps.clock.now();
+        await change.make(trx, cluster, now);
+        await raiseConfigRevision(trx, cluster.id);
+        await appendAudit(trx, {
+          organizationId: organization.id,
+          at: now.toISOString(),
+          source: 'user',
+          kind: change.auditKind,
+          clusterId: cluster.id,
+          actor: name,
+          summary: `cluster ${cluster.slug}: ${change.summary}`,
+        });
+        return cluster.id;
+      });
+      // A held request of the agent looks at its credential again.
+      deps.wakeups.notify(configTopic(id));
+      const row = await requireCluster(deps.store.db, organization.id, id);
+      return await reply.send(await viewCluster(deps, row, organization.name));
+    });
+  }
+}

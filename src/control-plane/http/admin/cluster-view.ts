@@ -1,0 +1,137 @@
+import type { Kysely } from 'kysely';
+import type { Condition } from '../../../protocol/condition.ts';
+import type { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { intervalsOf, namesIn } from '../../cluster-settings.ts';
+import { currentAgentCredential } from '../../store/agent-credentials.ts';
+import type { LastContact } from '../../store/last-contact.ts';
+import type { Store } from '../../store/open-store.ts';
+import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
+import type { ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
+import { connectionConditions } from './connection-condition.ts';
+
+/** A cluster as the admin API shows it. Times are RFC 3339; what is not known yet is left out. */
+export interface ClusterView {
+  readonly id: string;
+  readonly slug: string;
+  readonly displayName: string;
+  readonly organization: string;
+  readonly status: 'Pending' | 'Active';
+  readonly disabledAt?: string;
+  readonly connectivityMode: ConnectivityMode;
+  readonly allowedNamespaces: readonly string[];
+  readonly allowedCatalogEntries: readonly string[];
+  readonly allowedOperationTemplates: readonly string[];
+  readonly intervals: IntervalsView;
+  readonly git?: {
+    readonly repository: string;
+    readonly url: string;
+    readonly branch: string;
+    readonly path: string;
+    readonly review: 'direct';
+  };
+  readonly conditions: readonly Condition[];
+  readonly lastContactAt?: string;
+  readonly credential?: { readonly expiresAt: string; readonly rotateAfter: string };
+  /** Tree ids of the cluster's directory: what the operator should have applied, and what it says it has. */
+  readonly desiredRevision?: string;
+  readonly appliedRevision?: string;
+  readonly operatorVersion?: string;
+  readonly createdAt: string;
+  readonly registeredAt?: string;
+}
+
+export interface IntervalsView {
+  readonly rotateSeconds: number;
+  readonly heartbeatSeconds: number;
+  readonly eventBatchMs: number;
+  readonly eventBatchSize: number;
+}
+
+export interface ClusterViewDeps {
+  readonly store: Pick<Store, 'db'>;
+  readonly clock: Clock;
+  readonly lastContact: Pick<LastContact, 'pending'>;
+  readonly baseUrl: () => string;
+}
+
+export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organization: string): Promise<ClusterView> {
+  const { db } = deps.store;
+  const credential = await currentAgentCredential(db, row.id);
+  const cluster = { ...row, last_contact_at: deps.lastContact.pending(row.id) ?? row.last_contact_at };
+  const { rotate_seconds, heartbeat_seconds, event_batch_ms, event_batch_size } = intervalsOf(row);
+  const git = await viewGit(deps, row);
+  return {
+    id: row.id,
+    slug: row.slug,
+    displayName: row.display_name,
+    organization,
+    status: row.status,
+    ...ifKnown('disabledAt', row.disabled_at),
+    connectivityMode: row.connectivity_mode,
+    allowedNamespaces: namesIn(row.allowed_namespaces),
+    allowedCatalogEntries: namesIn(row.allowed_catalog_entries),
+    allowedOperationTemplates: namesIn(row.allowed_operation_templates),
+    intervals: {
+      rotateSeconds: rotate_seconds,
+      heartbeatSeconds: heartbeat_seconds,
+      eventBatchMs: event_batch_ms,
+      eventBatchSize: event_batch_size,
+    },
+    ...(git === undefined ? {} : { git }),
+    conditions: [...(await reportedConditions(db, row.id)), ...connectionConditions(cluster, deps.clock.now())],
+    ...ifKnown('lastContactAt', cluster.last_contact_at),
+    ...(credential === undefined
+      ? {}
+      : { credential: { expiresAt: credential.expires_at, rotateAfter: credential.rotate_after } }),
+    ...ifKnown('desiredRevision', row.desired_revision),
+    ...ifKnown('appliedRevision', row.applied_revision),
+    ...ifKnown('operatorVersion', row.operator_version),
+    createdAt: row.created_at,
+    ...ifKnown('registeredAt', row.registered_at),
+  };
+}
+
+/** A column that may be null, as a member that may be absent. */
+export function ifKnown<const Name extends string, T>(name: Name, value: T | null): { readonly [K in Name]?: T } {
+  return value === null ? {} : ({ [name]: value } as { readonly [K in Name]: T });
+}
+
+/** A row of the fold as a condition. */
+export function conditionOf(row: ResourceConditionRow): Condition {
+  return {
+    type: row.type,
+    status: row.status as Condition['status'],
+    ...ifKnown('reason', row.reason),
+    ...ifKnown('message', row.message),
+    ...ifKnown('lastTransitionTime', row.last_transition_time),
+    ...ifKnown('observedGeneration', row.generation),
+  };
+}
+
+async function viewGit(deps: ClusterViewDeps, row: ClusterRow): Promise<ClusterView['git']> {
+  if (row.repository_id === null || row.git_directory === null) return undefined;
+  const repository = await findRepositoryById(deps.store.db, row.repository_id);
+  if (repository === undefined) return undefined;
+  return {
+    repository: localName(repository),
+    url: repository.embedded === 1 ? repositoryUrl(deps.baseUrl(), repository.name) : repository.url,
+    branch: repository.branch,
+    path: row.git_directory,
+    review: 'direct',
+  };
+}
+
+/** What the operator reported of its Cluster resource; the latest of each type where the resource was made anew. */
+async function reportedConditions(db: Kysely<Database>, clusterId: string): Promise<Condition[]> {
+  const rows = await db
+    .selectFrom('resource_conditions')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .where('kind', '=', 'Cluster')
+    .where('type', 'not in', ['Connected', 'Disconnected'])
+    .orderBy('order_key')
+    .execute();
+  const latest = new Map(rows.map((row) => [row.type, conditionOf(row)]));
+  return [...latest.values()].sort((a, b) => a.type.localeCompare(b.type));
+}

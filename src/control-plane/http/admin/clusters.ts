@@ -1,0 +1,89 @@
+import { raiseConfigRevision } from '../../store/clusters.ts';
+import { appendAudit } from '../../store/audit.ts';
+import { changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
+import type { ClusterRow } from '../../store/schema.ts';
+import { intervalsOf } from '../../cluster-settings.ts';
+import { configTopic } from '../../topics.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { changeIntervals, CreateCluster, PatchCluster } from './cluster-schemas.ts';
+import { viewCluster } from './cluster-view.ts';
+import { createCluster } from './create-cluster.ts';
+import { ClusterParams, requireCluster } from './named-cluster.ts';
+import { answerPage, PageQuery, readPage } from './page.ts';
+
+/** `POST`, `GET /clusters`; `GET`, `PATCH /clusters/{id}`. */
+export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
+  app.post('/clusters', { schema: { body: CreateCluster } }, async (request, reply) => {
+    const admin = adminOf(request);
+    const { row, registration } = await createCluster(deps, admin, request.body);
+    return await reply.code(201).send({
+      cluster: await viewCluster(deps, row, admin.organization.name),
+      registrationToken: registration.token.expose(),
+      registrationTokenExpiresAt: registration.expiresAt,
+    });
+  });
+
+  app.get('/clusters', { schema: { querystring: PageQuery } }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const page = readPage(request.query, 's');
+    const after = page.after === undefined ? undefined : String(page.after[0]);
+    const { items, ...rest } = await answerPage(
+      page,
+      async (limit) => await listClusters(deps.store.db, organization.id, { limit, after }),
+      (row) => [row.slug],
+      async (row) => await viewCluster(deps, row, organization.name),
+    );
+    return await reply.send({ items: await Promise.all(items), ...rest });
+  });
+
+  app.get('/clusters/:cluster', { schema: { params: ClusterParams } }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const row = await requireCluster(deps.store.db, organization.id, request.params.cluster);
+    return await reply.send(await viewCluster(deps, row, organization.name));
+  });
+
+  app.patch('/clusters/:cluster', { schema: { params: ClusterParams, body: PatchCluster } }, async (request, reply) => {
+    const { organization, name } = adminOf(request);
+    const { id, changed } = await deps.store.write(async (trx) => {
+      const row = await requireCluster(trx, organization.id, request.params.cluster);
+      const change = changeOf(row, request.body);
+      const fields = Object.keys(change);
+      if (fields.length === 0) return { id: row.id, changed: false };
+      await changeCluster(trx, row.id, change);
+      await raiseConfigRevision(trx, row.id);
+      await appendAudit(trx, {
+        organizationId: organization.id,
+        at: deps.clock.now().toISOString(),
+        source: 'user',
+        kind: 'ClusterUpdated',
+        clusterId: row.id,
+        actor: name,
+        summary: `cluster ${row.slug} updated: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`,
+      });
+      return { id: row.id, changed: true };
+    });
+    if (changed) deps.wakeups.notify(configTopic(id));
+    const row = await requireCluster(deps.store.db, organization.id, id);
+    return await reply.send(await viewCluster(deps, row, organization.name));
+  });
+}
+
+/** The columns that really change: saying again what is there already is not a change. */
+function changeOf(row: ClusterRow, body: PatchCluster): ClusterChange {
+  const json = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
+  const wanted: Record<keyof ClusterChange, string | undefined> = {
+    display_name: body.displayName,
+    allowed_namespaces: json(body.allowedNamespaces),
+    allowed_catalog_entries: json(body.allowedCatalogEntries),
+    allowed_operation_templates: json(body.allowedOperationTemplates),
+    intervals: body.intervals === undefined ? undefined : json(changeIntervals(intervalsOf(row), body.intervals)),
+    disabled_at: undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([column, value]) => value !== undefined && value !== row[column as keyof ClusterChange],
+    ),
+  );
+}

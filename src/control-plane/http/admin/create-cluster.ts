@@ -1,0 +1,132 @@
+import type { Kysely } from 'kysely';
+import { clusterDirectory } from '../../../delivery/gitops/layout.ts';
+import { DEFAULT_INTERVALS } from '../../../protocol/agent-config.ts';
+import { AppError } from '../../../protocol/app-error.ts';
+import { isClusterId, newClusterId } from '../../../protocol/ids.ts';
+import { refusal } from '../../../protocol/parse.ts';
+import { hashToken, mintToken } from '../../../protocol/token.ts';
+import type { Secret } from '../../../runtime/secret.ts';
+import type { AdminIdentity } from '../../store/admin-tokens.ts';
+import { appendAudit } from '../../store/audit.ts';
+import { expireRegistrationTokens } from '../../store/cluster-admin.ts';
+import { insertPendingCluster } from '../../store/clusters.ts';
+import { insertRegistrationToken, REGISTRATION_TOKEN_LIFETIME_MS } from '../../store/registration-tokens.ts';
+import { DEFAULT_REPOSITORY, ensureRepositoryRow } from '../../store/repositories.ts';
+import type { ClusterRow, Database, RepositoryRow } from '../../store/schema.ts';
+import { isUniqueViolation } from '../../store/sqlite-error.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { changeIntervals, type CreateCluster } from './cluster-schemas.ts';
+
+/** A registration token, to be shown once. */
+export interface IssuedRegistrationToken {
+  readonly token: Secret;
+  readonly expiresAt: string;
+}
+
+/**
+ * Makes an identity record, Pending, and its first registration token.
+ *
+ * @throws AppError `conflict` for a slug that the organization has already
+ */
+export async function createCluster(
+  deps: AdminDeps,
+  admin: AdminIdentity,
+  body: CreateCluster,
+): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
+  refuseWhatIsNotBuilt(body);
+  try {
+    const { row, registration, repository } = await deps.store.write(
+      async (trx) => await insertCluster(trx, deps, admin, body),
+    );
+    // After the commit and repeatable: delivery does the same before its first push.
+    if (repository !== undefined) await deps.host.ensureRepository(repository.name, { branch: repository.branch });
+    return { row, registration };
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new AppError('conflict', `there is a cluster ${body.slug} already; a slug is never used twice`, {
+      cause: error,
+      faults: [{ path: '/slug', message: 'is taken' }],
+    });
+  }
+}
+
+/** A fresh token; those issued before and not used are no longer taken. */
+export async function issueRegistrationToken(
+  trx: Kysely<Database>,
+  deps: Pick<AdminDeps, 'clock' | 'randomBytes'>,
+  clusterId: string,
+  createdBy: string,
+): Promise<IssuedRegistrationToken> {
+  const now = deps.clock.now();
+  const token = mintToken('svcreg', deps.randomBytes);
+  const expiresAt = new Date(now.getTime() + REGISTRATION_TOKEN_LIFETIME_MS).toISOString();
+  await expireRegistrationTokens(trx, clusterId, now.toISOString());
+  await insertRegistrationToken(trx, {
+    token_hash: hashToken(token.expose()),
+    cluster_id: clusterId,
+    created_by: createdBy,
+    created_at: now.toISOString(),
+    expires_at: expiresAt,
+  });
+  return { token, expiresAt };
+}
+
+async function insertCluster(trx: Kysely<Database>, deps: AdminDeps, admin: AdminIdentity, body: CreateCluster) {
+  const at = deps.clock.now().toISOString();
+  const repository = await repositoryFor(trx, deps, admin, body);
+  const row = await insertPendingCluster(trx, {
+    id: newClusterId(deps.randomBytes),
+    organization_id: admin.organization.id,
+    slug: body.slug,
+    display_name: body.displayName,
+    connectivity_mode: body.connectivityMode ?? 'pull',
+    allowed_namespaces: JSON.stringify(body.allowedNamespaces),
+    allowed_catalog_entries: JSON.stringify(body.allowedCatalogEntries),
+    allowed_operation_templates: JSON.stringify(body.allowedOperationTemplates),
+    security: JSON.stringify({ requireSignedPayloads: false, requireEncryptedSecretPayloads: false }),
+    intervals: JSON.stringify(changeIntervals(DEFAULT_INTERVALS, body.intervals)),
+    repository_id: repository?.id ?? null,
+    git_directory: repository === undefined ? null : clusterDirectory(repository.layout, body.slug),
+    created_at: at,
+  });
+  const registration = await issueRegistrationToken(trx, deps, row.id, admin.name);
+  await appendAudit(trx, {
+    organizationId: admin.organization.id,
+    at,
+    source: 'user',
+    kind: 'ClusterCreated',
+    clusterId: row.id,
+    actor: admin.name,
+    summary: `cluster ${row.slug} created in mode ${row.connectivity_mode}; a registration token was issued`,
+  });
+  return { row, registration, repository };
+}
+
+/** A cluster in gitops mode has a repository: the one it names, else the one that clusters share. Made when first named. */
+async function repositoryFor(
+  trx: Kysely<Database>,
+  deps: AdminDeps,
+  admin: AdminIdentity,
+  body: CreateCluster,
+): Promise<RepositoryRow | undefined> {
+  if (body.connectivityMode !== 'gitops') return undefined;
+  const name = body.git?.repository ?? DEFAULT_REPOSITORY;
+  return await ensureRepositoryRow(trx, admin.organization, name, {
+    clock: deps.clock,
+    randomBytes: deps.randomBytes,
+    baseUrl: deps.baseUrl(),
+  });
+}
+
+function refuseWhatIsNotBuilt(body: CreateCluster): void {
+  if (isClusterId(body.slug)) {
+    throw refusal([{ path: '/slug', message: 'has the form of a cluster id; choose another' }]);
+  }
+  if (body.git?.review === 'proposal') {
+    const message = 'must be direct: review by proposals is not in this version';
+    throw refusal([{ path: '/git/review', message, allowed: ['direct'] }]);
+  }
+  if (body.git !== undefined && body.connectivityMode !== 'gitops') {
+    throw refusal([{ path: '/git', message: 'belongs to connectivityMode gitops only' }]);
+  }
+}

@@ -1,0 +1,88 @@
+import { Type } from 'typebox';
+import { IntentRequest } from '../../../intent/intent-request.ts';
+import { AppError } from '../../../protocol/app-error.ts';
+import { refusal } from '../../../protocol/parse.ts';
+import { acceptIntent } from '../../accept-intent.ts';
+import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store/intents.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { ifKnown } from './cluster-view.ts';
+import { ClusterParams, requireCluster } from './named-cluster.ts';
+import { answerPage, PageQuery, readPage } from './page.ts';
+
+const IntentParams = Type.Object({ intent: Type.String({ minLength: 1, maxLength: 64 }) });
+
+/** `POST`, `GET /clusters/{id}/intents`; `GET /intents/{id}`. */
+export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
+  const schema = { params: ClusterParams, body: IntentRequest };
+  app.post('/clusters/:cluster/intents', { schema }, async (request, reply) => {
+    const { organization, name } = adminOf(request);
+    const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
+    const accepted = await acceptIntent(deps, {
+      clusterId: cluster.id,
+      request: request.body,
+      requestedBy: name,
+      requestKey: readRequestKey(request.headers['idempotency-key']),
+    });
+    return await reply.code(202).header('location', `/api/v1/intents/${accepted.id}`).send(accepted);
+  });
+
+  app.get(
+    '/clusters/:cluster/intents',
+    { schema: { params: ClusterParams, querystring: PageQuery } },
+    async (request, reply) => {
+      const { organization } = adminOf(request);
+      const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
+      const page = readPage(request.query, 'ss');
+      const before = page.after === undefined ? undefined : ([String(page.after[0]), String(page.after[1])] as const);
+      const answer = await answerPage(
+        page,
+        async (limit) => await listIntentsOf(deps.store.db, cluster.id, { limit, before }),
+        ({ intent }) => [intent.accepted_at, intent.id],
+        viewIntent,
+      );
+      return await reply.send(answer);
+    },
+  );
+
+  app.get('/intents/:intent', { schema: { params: IntentParams } }, async (request, reply) => {
+    const found = await findIntentOf(deps.store.db, adminOf(request).organization.id, request.params.intent);
+    if (found === undefined) throw new AppError('not_found', `there is no intent ${request.params.intent}`);
+    return await reply.send(viewIntent(found));
+  });
+}
+
+function viewIntent({ intent, receipt }: IntentWithReceipt) {
+  return {
+    id: intent.id,
+    clusterId: intent.cluster_id,
+    action: intent.action,
+    namespace: intent.namespace,
+    name: intent.name,
+    generation: intent.generation,
+    state: intent.state,
+    ...ifKnown('reason', intent.reason),
+    ...(receipt === undefined
+      ? {}
+      : {
+          receipt: {
+            mode: receipt.mode,
+            ...ifKnown('commit', receipt.commit_id),
+            ...ifKnown('jobId', receipt.job_id),
+            ...ifKnown('fieldManager', receipt.field_manager),
+          },
+        }),
+    requestedBy: intent.requested_by,
+    acceptedAt: intent.accepted_at,
+    ...ifKnown('deliveredAt', intent.delivered_at),
+    ...ifKnown('appliedAt', intent.applied_at),
+    ...ifKnown('readyAt', intent.ready_at),
+  };
+}
+
+function readRequestKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
+  throw refusal([{ path: '/headers/idempotency-key', message: 'must be 1 to 255 visible ASCII characters, once' }]);
+}

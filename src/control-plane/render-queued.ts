@@ -1,0 +1,80 @@
+import type { Kysely } from 'kysely';
+import type { Receipt } from '../delivery/delivery.ts';
+import type { IntentRecord } from '../intent/intent-record.ts';
+import { MAX_MANIFEST_BYTES, type Rendered } from '../intent/rendered.ts';
+import { renderIntent } from '../intent/render.ts';
+import type { EventSource } from '../protocol/event.ts';
+import { renderInputsOf } from './accept-intent.ts';
+import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
+import type { QueuedIntent } from './store/delivery-queue.ts';
+import type { Database } from './store/schema.ts';
+
+/** The catalog entry changed or went since the intent was accepted, so that it can no longer be rendered. */
+export const NOT_RENDERABLE = 'NotRenderable';
+
+export interface RenderedBatch {
+  readonly rendered: readonly Rendered[];
+  /** Those that cannot be rendered, each with why. */
+  readonly refused: readonly Extract<Receipt, { state: 'refused' }>[];
+}
+
+/** Renders a batch with the catalog and the reports as they are now. */
+export async function renderQueued(db: Kysely<Database>, batch: readonly QueuedIntent[]): Promise<RenderedBatch> {
+  const entries = new Map<string, StoredCatalogEntry | undefined>();
+  const rendered: Rendered[] = [];
+  const refused: Extract<Receipt, { state: 'refused' }>[] = [];
+  for (const queued of batch) {
+    const record = JSON.parse(queued.record) as IntentRecord;
+    const entryKey = `${queued.organization_id} ${record.catalogEntry}`;
+    if (record.catalogEntry !== undefined && !entries.has(entryKey)) {
+      entries.set(entryKey, await findCatalogEntry(db, queued.organization_id, record.catalogEntry));
+    }
+    const uid = record.action === 'uninstall' ? await uidOf(db, queued) : undefined;
+    const target = { clusterId: queued.cluster_id, slug: queued.slug, deliveryEpoch: queued.delivery_epoch };
+    try {
+      const inputs = { ...renderInputsOf(entries.get(entryKey)), ...(uid === undefined ? {} : { uid }) };
+      const one = renderIntent(record, target, inputs);
+      const bytes = Buffer.byteLength(one.text, 'utf8');
+      if (bytes > MAX_MANIFEST_BYTES)
+        throw new Error(`the manifest has ${bytes} bytes, more than ${MAX_MANIFEST_BYTES}`);
+      rendered.push(one);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      refused.push({ state: 'refused', intentId: queued.id, reason: NOT_RENDERABLE, message });
+    }
+  }
+  return { rendered, refused };
+}
+
+/**
+ * UID of the object as the cluster last reported it: then the tombstone names that incarnation and no other. One that was
+ * reported for an earlier installation under the same name is gone, and naming it would make the uninstall do nothing.
+ */
+async function uidOf(db: Kysely<Database>, queued: QueuedIntent): Promise<string | undefined> {
+  const install = await db
+    .selectFrom('intents')
+    .select('generation')
+    .where('cluster_id', '=', queued.cluster_id)
+    .where('target_kind', '=', queued.target_kind)
+    .where('namespace', '=', queued.namespace)
+    .where('name', '=', queued.name)
+    .where('action', '=', 'install')
+    .where('generation', '<', queued.generation)
+    .orderBy('generation', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const reported = await db
+    .selectFrom('resource_conditions')
+    .select(['uid', 'source'])
+    .where('cluster_id', '=', queued.cluster_id)
+    .where('kind', '=', queued.target_kind)
+    .where('namespace', '=', queued.namespace)
+    .where('name', '=', queued.name)
+    // A resource that was reported without its UID stands under `<kind>/<namespace>/<name>`.
+    .where('uid', 'not like', '%/%')
+    .orderBy('order_key', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const { generation = 0 } = JSON.parse(reported?.source ?? '{}') as EventSource;
+  return install === undefined || generation < install.generation ? undefined : reported?.uid;
+}

@@ -1,0 +1,163 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { ControlPlaneConfig } from './config.ts';
+import { Deliveries } from './deliveries.ts';
+import { DeliveryLoop } from './delivery-loop.ts';
+import { prepareFirstStart } from './first-start.ts';
+import { listenForGit } from './git-listener.ts';
+import { GitSources } from './git-source.ts';
+import { adminApi } from './http/admin/admin-api.ts';
+import { agentRoutes } from './http/agent/agent-routes.ts';
+import { authorizeGit, gitRoutes } from './http/git.ts';
+import { createHttpServer, type HttpServer } from './http/server.ts';
+import { openMasterKey } from './master-key.ts';
+import { LastContact } from './store/last-contact.ts';
+import { openStore } from './store/open-store.ts';
+import { readTlsFiles } from './tls-files.ts';
+import { Upkeep } from './upkeep.ts';
+import { Wakeups } from './wakeups.ts';
+
+const LAST_CONTACT_EVERY_MS = 5000;
+const GIT_PROCESSES = 8;
+const GIT_TIMEOUT_MS = 55_000;
+/** For answers in flight when the program ends. */
+const CLOSE_MS = 3000;
+
+export interface ControlPlaneDeps {
+  readonly clock: Clock;
+  readonly randomBytes: (n: number) => Uint8Array;
+  /** A number in [0, 1). */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** A running control plane. Disposing drains it: deliveries in flight, held requests, answers, then the store. */
+export interface ControlPlane extends AsyncDisposable {
+  /** Where it is reached, without a slash at its end. */
+  readonly url: string;
+  /** Only when this start made it: it is stored as a hash and never shown again. */
+  readonly adminToken?: Secret;
+  /** Never resolves; rejects when a loop ended by a fault that it should have survived. */
+  readonly failed: Promise<never>;
+}
+
+/**
+ * Starts the control plane: store, Git host, HTTP server, loops.
+ *
+ * @throws ConfigError, or Error with one line that says what to do (data in use, from a newer version, port taken)
+ */
+export async function startControlPlane(config: ControlPlaneConfig, deps: ControlPlaneDeps): Promise<ControlPlane> {
+  const { clock, logger, random, randomBytes } = deps;
+  await using started = new AsyncDisposableStack();
+  const tls = config.tls === undefined ? undefined : await readTlsFiles(config.tls);
+  const store = started.use(await openStore({ url: config.databaseUrl, clock, logger }));
+  const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
+  const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });
+  const wakeups = new Wakeups({ clock });
+  const lastContact = started.use(new LastContact({ store, clock }));
+  const host = new EmbeddedHost({
+    root: join(config.dataDir, 'git'),
+    authorize: authorizeGit({ store, clock }),
+    logger,
+    clock,
+    maxProcesses: GIT_PROCESSES,
+    timeoutMs: GIT_TIMEOUT_MS,
+  });
+
+  let url = config.baseUrl ?? '';
+  const baseUrl = (): string => url;
+  const gitSources = new GitSources({ store, masterKey, clock, randomBytes, baseUrl });
+  const app = createHttpServer({
+    clock,
+    logger,
+    randomBytes,
+    ready: async () => await store.ping(),
+    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
+    trustedProxies: config.trustedProxies,
+  });
+  adminApi(app, { store, wakeups, clock, randomBytes, lastContact, host, baseUrl });
+  agentRoutes(app, {
+    store,
+    wakeups,
+    clock,
+    random,
+    randomBytes,
+    masterKey,
+    lastContact,
+    caCertificate: tls?.root ?? '',
+    gitSourceFor: async (cluster) => await gitSources.of(cluster),
+  });
+  gitRoutes(app, { host });
+  started.defer(async () => await close(app, host, clock));
+  const ownUrl = await listen(app, config, tls === undefined ? 'http' : 'https');
+  if (url === '') url = ownUrl;
+
+  const hostUrl = tls === undefined ? ownUrl : started.use(await listenForGit(host)).url;
+  const deliveries = started.use(
+    new Deliveries({
+      ...deps,
+      store,
+      host,
+      mirrorDir: join(config.dataDir, 'mirrors'),
+      hostUrl: () => hostUrl,
+    }),
+  );
+  const stop = new AbortController();
+  const loops = [
+    new DeliveryLoop({
+      ...deps,
+      store,
+      wakeups,
+      open: async (target) => await deliveries.open(target),
+    }).run(stop.signal),
+    new Upkeep({ store, wakeups, gitSources, clock, logger }).run(stop.signal),
+    lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {
+      logger.warn({ err: error }, 'last contacts not stored; trying again');
+    }),
+  ];
+  started.defer(async () => {
+    stop.abort(new Error('the control plane is stopping'));
+    await Promise.allSettled(loops);
+  });
+  const failed = Promise.all(loops).then(async () => await new Promise<never>(() => undefined));
+  // Whoever starts it may look at `failed` later or not at all.
+  failed.catch(() => undefined);
+
+  const held = started.move();
+  return {
+    url,
+    ...(adminToken === undefined ? {} : { adminToken }),
+    failed,
+    [Symbol.asyncDispose]: async () => await held.disposeAsync(),
+  };
+}
+
+/** @returns the address that this process itself can call */
+async function listen(app: HttpServer, config: ControlPlaneConfig, scheme: 'http' | 'https'): Promise<string> {
+  const { host, port } = config.listen;
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new Error(`SERVICE_LISTEN: ${host}:${port} cannot be listened on (${code})`, { cause: error });
+  }
+  const address = app.server.address() as AddressInfo;
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`;
+}
+
+/** Held requests answer at once; what takes longer than a few seconds is cut. */
+async function close(app: HttpServer, host: EmbeddedHost, clock: Clock): Promise<void> {
+  const done = new AbortController();
+  const cut = clock.sleep(CLOSE_MS, done.signal).then(
+    () => app.server.closeAllConnections(),
+    () => undefined,
+  );
+  await Promise.all([app.close(), host[Symbol.asyncDispose]()]);
+  done.abort();
+  await cut;
+}

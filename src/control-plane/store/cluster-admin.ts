@@ -1,0 +1,61 @@
+import type { Kysely, Updateable } from 'kysely';
+import { isClusterId } from '../../protocol/ids.ts';
+import { findClusterOf } from './clusters.ts';
+import type { ClusterRow, Database } from './schema.ts';
+
+/** A cluster of one organization by its id or its slug; no slug looks like an id. */
+export async function findClusterNamed(
+  db: Kysely<Database>,
+  organizationId: string,
+  idOrSlug: string,
+): Promise<ClusterRow | undefined> {
+  if (isClusterId(idOrSlug)) return await findClusterOf(db, organizationId, idOrSlug);
+  return await db
+    .selectFrom('clusters')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('slug', '=', idOrSlug)
+    .executeTakeFirst();
+}
+
+/** By slug; at most `limit`, those after the slug `after`. */
+export async function listClusters(
+  db: Kysely<Database>,
+  organizationId: string,
+  page: { readonly limit: number; readonly after: string | undefined },
+): Promise<ClusterRow[]> {
+  let query = db
+    .selectFrom('clusters')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .orderBy('slug')
+    .limit(page.limit);
+  if (page.after !== undefined) query = query.where('slug', '>', page.after);
+  return await query.execute();
+}
+
+/** What an admin may change of a cluster. */
+export type ClusterChange = Pick<
+  Updateable<ClusterRow>,
+  | 'display_name'
+  | 'allowed_namespaces'
+  | 'allowed_catalog_entries'
+  | 'allowed_operation_templates'
+  | 'intervals'
+  | 'disabled_at'
+>;
+
+export async function changeCluster(trx: Kysely<Database>, id: string, change: ClusterChange): Promise<void> {
+  await trx.updateTable('clusters').set(change).where('id', '=', id).execute();
+}
+
+/** Ends the registration tokens of a cluster that nobody has used: a record has one way in at a time. */
+export async function expireRegistrationTokens(trx: Kysely<Database>, clusterId: string, at: string): Promise<void> {
+  await trx
+    .updateTable('registration_tokens')
+    .set({ expires_at: at })
+    .where('cluster_id', '=', clusterId)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', at)
+    .execute();
+}

@@ -1,0 +1,45 @@
+import { backoffMs, type BackoffPolicy } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+
+/** Between two tries of one target. */
+const RETRY: BackoffPolicy = { minMs: 500, maxMs: 60_000 };
+
+interface TargetState {
+  attempts: number;
+  notBefore: number;
+}
+
+/** Targets that failed, and when each may be tried again. Those that work take no place. */
+export class TargetStates {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #failing = new Map<string, TargetState>();
+
+  constructor(deps: { readonly clock: Clock; readonly random: () => number }) {
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+  }
+
+  /** Milliseconds until the target may be tried; 0 for now. */
+  waitOf(key: string): number {
+    const state = this.#failing.get(key);
+    return state === undefined ? 0 : Math.max(0, state.notBefore - this.#clock.now().getTime());
+  }
+
+  succeeded(key: string): void {
+    this.#failing.delete(key);
+  }
+
+  /** @returns milliseconds until the next try */
+  failed(key: string): number {
+    const attempts = (this.#failing.get(key)?.attempts ?? 0) + 1;
+    const wait = backoffMs(RETRY, attempts, this.#random);
+    this.#failing.set(key, { attempts, notBefore: this.#clock.now().getTime() + wait });
+    return wait;
+  }
+
+  /** Forgets the targets that have no work any more. */
+  keepOnly(keys: ReadonlySet<string>): void {
+    for (const key of this.#failing.keys()) if (!keys.has(key)) this.#failing.delete(key);
+  }
+}

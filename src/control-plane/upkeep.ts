@@ -1,0 +1,63 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { renewalThreshold, type GitSources } from './git-source.ts';
+import { raiseConfigRevision } from './store/clusters.ts';
+import { clustersWithAgeingCredential, deleteExpiredWriteCredentials } from './store/git-credentials.ts';
+import type { Store } from './store/open-store.ts';
+import { deleteRequestKeysBefore, REQUEST_KEY_LIFETIME_MS } from './store/request-keys.ts';
+import { configTopic } from './topics.ts';
+import type { Wakeups } from './wakeups.ts';
+
+const EVERY_MS = 60_000;
+/** Renewals in one turn: thousands of clusters that registered in one hour do not renew in one second. */
+const MAX_RENEWALS = 100;
+
+export interface UpkeepDeps {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly gitSources: GitSources;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What time brings: rows of no more use go, and Git read credentials are renewed before their clusters need new ones. */
+export class Upkeep {
+  readonly #deps: UpkeepDeps;
+
+  constructor(deps: UpkeepDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs until aborted. A turn that fails is tried again at the next. */
+  async run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      try {
+        await this.turn();
+      } catch (error) {
+        this.#deps.logger.warn({ err: error }, 'upkeep failed; trying again');
+      }
+      await this.#deps.clock.sleep(EVERY_MS, stop).catch((error: unknown) => {
+        if (!stop.aborted) throw error;
+      });
+    }
+  }
+
+  /** One turn. A second one with nothing new writes nothing that matters. */
+  async turn(): Promise<void> {
+    const { store, clock, wakeups, gitSources } = this.#deps;
+    const now = clock.now();
+    await store.write(async (trx) => {
+      await deleteExpiredWriteCredentials(trx, now);
+      await deleteRequestKeysBefore(trx, new Date(now.getTime() - REQUEST_KEY_LIFETIME_MS).toISOString());
+    });
+    for (const { clusterId, repositoryId } of await clustersWithAgeingCredential(
+      store.db,
+      renewalThreshold(now),
+      MAX_RENEWALS,
+    )) {
+      await gitSources.renew(clusterId, repositoryId);
+      await store.write(async (trx) => await raiseConfigRevision(trx, clusterId));
+      wakeups.notify(configTopic(clusterId));
+    }
+  }
+}
