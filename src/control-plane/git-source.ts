@@ -1,9 +1,12 @@
 import type { GitSourceConfig } from '../protocol/agent-config.ts';
+import { AppError } from '../protocol/app-error.ts';
 import { encryptTo } from '../protocol/jwe.ts';
 import type { PublicJwk } from '../protocol/register.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { MasterKey } from './master-key.ts';
+import { currentAgentCredential } from './store/agent-credentials.ts';
+import { findCluster } from './store/clusters.ts';
 import { currentReadCredential, insertGitCredential, mintGitCredential } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
 import { findRepositoryById, repositoryUrl } from './store/repositories.ts';
@@ -64,7 +67,11 @@ export class GitSources {
     return await this.renew(clusterId, repositoryId);
   }
 
-  /** Mints a read token unless another request just did. The one before it works until it expires. */
+  /**
+   * Mints a read token unless another request just did. The one before it works until it expires.
+   *
+   * @throws AppError `invalid_token` when the cluster was disabled or revoked since: its credentials end with it
+   */
   async renew(clusterId: string, repositoryId: string): Promise<Secret> {
     const { store, masterKey, clock } = this.#deps;
     const minted = mintGitCredential(
@@ -73,6 +80,11 @@ export class GitSources {
     );
     const sealed = await masterKey.seal(minted.token.expose(), sealContext(minted.row.id));
     const other = await store.write(async (trx) => {
+      const cluster = await findCluster(trx, clusterId);
+      const credential = await currentAgentCredential(trx, clusterId);
+      if (cluster === undefined || cluster.disabled_at !== null || credential === undefined) {
+        throw new AppError('invalid_token', 'the cluster was disabled or its credentials were revoked');
+      }
       const newest = await currentReadCredential(trx, { id: clusterId, repositoryId }, clock.now());
       if (newest !== undefined && this.#isFresh(newest)) return newest;
       await insertGitCredential(trx, { ...minted.row, token_sealed: sealed });

@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { renewalThreshold, type GitSources } from './git-source.ts';
 import { raiseConfigRevision } from './store/clusters.ts';
-import { clustersWithAgeingCredential, deleteExpiredWriteCredentials } from './store/git-credentials.ts';
+import { clustersWithAgeingCredential, deleteUselessGitCredentials } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
 import { deleteRequestKeysBefore, REQUEST_KEY_LIFETIME_MS } from './store/request-keys.ts';
 import { configTopic } from './topics.ts';
@@ -44,20 +44,22 @@ export class Upkeep {
 
   /** One turn. A second one with nothing new writes nothing that matters. */
   async turn(): Promise<void> {
-    const { store, clock, wakeups, gitSources } = this.#deps;
+    const { store, clock, wakeups, gitSources, logger } = this.#deps;
     const now = clock.now();
     await store.write(async (trx) => {
-      await deleteExpiredWriteCredentials(trx, now);
+      await deleteUselessGitCredentials(trx, now);
       await deleteRequestKeysBefore(trx, new Date(now.getTime() - REQUEST_KEY_LIFETIME_MS).toISOString());
     });
-    for (const { clusterId, repositoryId } of await clustersWithAgeingCredential(
-      store.db,
-      renewalThreshold(now),
-      MAX_RENEWALS,
-    )) {
-      await gitSources.renew(clusterId, repositoryId);
-      await store.write(async (trx) => await raiseConfigRevision(trx, clusterId));
-      wakeups.notify(configTopic(clusterId));
+    const ageing = await clustersWithAgeingCredential(store.db, renewalThreshold(now), MAX_RENEWALS);
+    for (const { clusterId, repositoryId } of ageing) {
+      try {
+        await gitSources.renew(clusterId, repositoryId);
+        await store.write(async (trx) => await raiseConfigRevision(trx, clusterId));
+        wakeups.notify(configTopic(clusterId));
+      } catch (error) {
+        // One cluster's trouble must not keep the others from their renewal.
+        logger.warn({ err: error, clusterId }, 'Git read credential not renewed; trying again');
+      }
     }
   }
 }

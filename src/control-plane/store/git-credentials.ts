@@ -90,12 +90,20 @@ export async function revokeGitCredentialsOf(trx: Kysely<Database>, clusterId: s
     .execute();
 }
 
-/** Write credentials live a minute and number one a push; their rows go once they are of no use. */
-export async function deleteExpiredWriteCredentials(trx: Kysely<Database>, now: Date): Promise<void> {
+/** How long an expired read credential stays on record. */
+const EXPIRED_READ_RETENTION_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Write credentials live a minute and number one a push: their rows go when they expire, those of readers later. */
+export async function deleteUselessGitCredentials(trx: Kysely<Database>, now: Date): Promise<void> {
+  const longAgo = new Date(now.getTime() - EXPIRED_READ_RETENTION_MS).toISOString();
   await trx
     .deleteFrom('git_credentials')
-    .where('access', '=', 'write')
-    .where('expires_at', '<=', now.toISOString())
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('access', '=', 'write'), eb('expires_at', '<=', now.toISOString())]),
+        eb('expires_at', '<=', longAgo),
+      ]),
+    )
     .execute();
 }
 

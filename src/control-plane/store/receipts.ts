@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
+import { SUPERSEDED } from '../../delivery/gitops/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
 import type { Database, IntentRow } from './schema.ts';
 
@@ -27,7 +28,10 @@ export async function storeReceipt(
   if (receipt.state === 'refused') {
     await trx
       .updateTable('intents')
-      .set({ state: 'failed', reason: `${receipt.reason}: ${receipt.message}` })
+      .set({
+        state: receipt.reason === SUPERSEDED ? 'superseded' : 'failed',
+        reason: `${receipt.reason}: ${receipt.message}`,
+      })
       .where('id', '=', intent.id)
       .where('state', '=', 'accepted')
       .execute();

@@ -7,7 +7,8 @@ import type { Database, OrganizationRow, RepositoryRow } from './schema.ts';
 /** The repository that clusters share unless they name another. */
 export const DEFAULT_REPOSITORY = 'fleet';
 
-const DEFAULT_BRANCH = 'main';
+/** The one branch of an embedded repository that is written. */
+export const EMBEDDED_BRANCH = 'main';
 
 /**
  * A name in an organization as the host knows it, unique over the control plane: the default organization's stand alone,
@@ -38,7 +39,7 @@ export async function ensureRepositoryRow(
     organization_id: organization.id,
     name: hosted,
     url: repositoryUrl(deps.baseUrl, hosted),
-    branch: DEFAULT_BRANCH,
+    branch: EMBEDDED_BRANCH,
     layout: 'flat',
     embedded: 1,
     created_at: now.toISOString(),

@@ -11,8 +11,8 @@ import { appendAudit } from '../../store/audit.ts';
 import { expireRegistrationTokens } from '../../store/cluster-admin.ts';
 import { insertPendingCluster } from '../../store/clusters.ts';
 import { insertRegistrationToken, REGISTRATION_TOKEN_LIFETIME_MS } from '../../store/registration-tokens.ts';
-import { DEFAULT_REPOSITORY, ensureRepositoryRow } from '../../store/repositories.ts';
-import type { ClusterRow, Database, RepositoryRow } from '../../store/schema.ts';
+import { DEFAULT_REPOSITORY, EMBEDDED_BRANCH, ensureRepositoryRow, hostedName } from '../../store/repositories.ts';
+import type { ClusterRow, Database } from '../../store/schema.ts';
 import { isUniqueViolation } from '../../store/sqlite-error.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { changeIntervals, type CreateCluster } from './cluster-schemas.ts';
@@ -24,7 +24,8 @@ export interface IssuedRegistrationToken {
 }
 
 /**
- * Makes an identity record, Pending, and its first registration token.
+ * Makes an identity record, Pending, and its first registration token. In gitops mode it has a repository: the one it
+ * names, else the one that the organization's clusters share; it is made when it is first named.
  *
  * @throws AppError `conflict` for a slug that the organization has already
  */
@@ -34,13 +35,13 @@ export async function createCluster(
   body: CreateCluster,
 ): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
   refuseWhatIsNotBuilt(body);
+  const repositoryName = body.connectivityMode === 'gitops' ? (body.git?.repository ?? DEFAULT_REPOSITORY) : undefined;
+  if (repositoryName !== undefined) {
+    // First, so that a fault here leaves no record whose registration token nobody has seen.
+    await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), { branch: EMBEDDED_BRANCH });
+  }
   try {
-    const { row, registration, repository } = await deps.store.write(
-      async (trx) => await insertCluster(trx, deps, admin, body),
-    );
-    // After the commit and repeatable: delivery does the same before its first push.
-    if (repository !== undefined) await deps.host.ensureRepository(repository.name, { branch: repository.branch });
-    return { row, registration };
+    return await deps.store.write(async (trx) => await insertCluster(trx, deps, admin, body, repositoryName));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new AppError('conflict', `there is a cluster ${body.slug} already; a slug is never used twice`, {
@@ -71,9 +72,18 @@ export async function issueRegistrationToken(
   return { token, expiresAt };
 }
 
-async function insertCluster(trx: Kysely<Database>, deps: AdminDeps, admin: AdminIdentity, body: CreateCluster) {
+async function insertCluster(
+  trx: Kysely<Database>,
+  deps: AdminDeps,
+  admin: AdminIdentity,
+  body: CreateCluster,
+  repositoryName: string | undefined,
+): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
   const at = deps.clock.now().toISOString();
-  const repository = await repositoryFor(trx, deps, admin, body);
+  const repository =
+    repositoryName === undefined
+      ? undefined
+      : await ensureRepositoryRow(trx, admin.organization, repositoryName, { ...deps, baseUrl: deps.baseUrl() });
   const row = await insertPendingCluster(trx, {
     id: newClusterId(deps.randomBytes),
     organization_id: admin.organization.id,
@@ -99,23 +109,7 @@ async function insertCluster(trx: Kysely<Database>, deps: AdminDeps, admin: Admi
     actor: admin.name,
     summary: `cluster ${row.slug} created in mode ${row.connectivity_mode}; a registration token was issued`,
   });
-  return { row, registration, repository };
-}
-
-/** A cluster in gitops mode has a repository: the one it names, else the one that clusters share. Made when first named. */
-async function repositoryFor(
-  trx: Kysely<Database>,
-  deps: AdminDeps,
-  admin: AdminIdentity,
-  body: CreateCluster,
-): Promise<RepositoryRow | undefined> {
-  if (body.connectivityMode !== 'gitops') return undefined;
-  const name = body.git?.repository ?? DEFAULT_REPOSITORY;
-  return await ensureRepositoryRow(trx, admin.organization, name, {
-    clock: deps.clock,
-    randomBytes: deps.randomBytes,
-    baseUrl: deps.baseUrl(),
-  });
+  return { row, registration };
 }
 
 function refuseWhatIsNotBuilt(body: CreateCluster): void {

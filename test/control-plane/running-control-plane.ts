@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import { vi } from 'vitest';
+import { readConfig } from '../../src/control-plane/config.ts';
+import { startControlPlane, type ControlPlane } from '../../src/control-plane/start-control-plane.ts';
+import { hashToken, mintToken } from '../../src/protocol/token.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+
+const run = promisify(execFile);
+
+export const PODINFO = {
+  chart: { type: 'oci', url: 'oci://ghcr.io/stefanprodan/charts/podinfo', name: 'podinfo' },
+  versions: '>=6.5.0 <7',
+  defaultValues: { ui: { message: 'hello' } },
+};
+
+export const INSTALL = {
+  action: 'install',
+  namespace: 'shop',
+  name: 'podinfo',
+  catalogEntry: 'podinfo',
+  chartVersion: '6.5.0',
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // What a test expects of a body it says itself.
+  readonly body: Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
+}
+
+/** The environment of a Git client that knows nothing but the credential it is given. */
+export function gitEnv(credential: { readonly username: string; readonly password: string }): NodeJS.ProcessEnv {
+  const basic = Buffer.from(`${credential.username}:${credential.password}`).toString('base64');
+  return {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_COUNT: '3',
+    GIT_CONFIG_KEY_0: 'http.extraHeader',
+    GIT_CONFIG_VALUE_0: `Authorization: Basic ${basic}`,
+    GIT_CONFIG_KEY_1: 'user.name',
+    GIT_CONFIG_VALUE_1: 'A person',
+    GIT_CONFIG_KEY_2: 'user.email',
+    GIT_CONFIG_VALUE_2: 'person@example.com',
+  };
+}
+
+/** A whole control plane in this process, over real HTTP, SQLite and Git, in a folder of its own. */
+export class RunningControlPlane implements AsyncDisposable {
+  readonly folder: string;
+  readonly #clock: Clock;
+  readonly token = mintToken('svcadm', randomBytes).expose();
+  #running!: ControlPlane;
+
+  private constructor(folder: string, clock: Clock) {
+    this.folder = folder;
+    this.#clock = clock;
+  }
+
+  static async start(clock: Clock = systemClock): Promise<RunningControlPlane> {
+    const plane = new RunningControlPlane(mkdtempSync(join(tmpdir(), 'control-plane-')), clock);
+    await plane.#start();
+    return plane;
+  }
+
+  get url(): string {
+    return this.#running.url;
+  }
+
+  async stop(): Promise<void> {
+    await this.#running[Symbol.asyncDispose]();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.#start();
+  }
+
+  /** Starts it again after `stop`. */
+  async #start(): Promise<void> {
+    const config = readConfig({
+      SERVICE_LISTEN: '127.0.0.1:0',
+      SERVICE_DATA_DIR: this.folder,
+      SERVICE_ADMIN_TOKEN: this.token,
+      SERVICE_LOG_LEVEL: 'silent',
+    });
+    const logger = createLogger('test', 'silent');
+    this.#running = await startControlPlane(config, { clock: this.#clock, randomBytes, random: Math.random, logger });
+  }
+
+  async startAgain(): Promise<void> {
+    await this.#start();
+  }
+
+  /** One call of the admin API. `body` is sent as JSON, or as it is when it is text. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: { readonly token?: string | null; readonly headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const token = options.token === undefined ? this.token : options.token;
+    const answer = await fetch(`${this.url}${path.startsWith('/api') ? path : `/api/v1${path}`}`, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, body: text === '' ? {} : (JSON.parse(text) as never) };
+  }
+
+  /** A gitops cluster that may install podinfo into `shop`, unless `changes` say otherwise. */
+  async newCluster(slug: string, changes: Record<string, unknown> = {}): Promise<string> {
+    const answer = await this.call('POST', '/clusters', {
+      slug,
+      displayName: slug,
+      allowedNamespaces: ['shop'],
+      allowedCatalogEntries: ['podinfo'],
+      allowedOperationTemplates: ['rollout-restart'],
+      connectivityMode: 'gitops',
+      ...changes,
+    });
+    if (answer.status !== 201) throw new Error(`cluster ${slug}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return String(answer.body['cluster'].id);
+  }
+
+  async putPodinfo(): Promise<void> {
+    const answer = await this.call('PUT', '/catalog/podinfo', PODINFO);
+    if (answer.status !== 200) throw new Error(`catalog: ${JSON.stringify(answer.body)}`);
+  }
+
+  /** Waits until the intent is in `state`; answers it. */
+  async until(id: string, state: string): Promise<Answer['body']> {
+    return await vi.waitFor(
+      async () => {
+        const { body } = await this.call('GET', `/intents/${id}`);
+        if (body['state'] !== state) throw new Error(`intent ${id} is ${JSON.stringify(body)}`);
+        return body;
+      },
+      { timeout: 10_000, interval: 10 },
+    );
+  }
+
+  /** Another organization with an admin token of its own; answers the token. */
+  addOrganization(name: string): string {
+    const token = mintToken('svcadm', randomBytes).expose();
+    const at = systemClock.now().toISOString();
+    this.#database((database) => {
+      database.prepare('INSERT INTO organizations VALUES (?, ?, ?)').run(`org-${name}`, name, at);
+      database
+        .prepare('INSERT INTO admin_tokens (token_hash, organization_id, name, created_at) VALUES (?, ?, ?, ?)')
+        .run(hashToken(token), `org-${name}`, `${name}-admin`, at);
+    });
+    return token;
+  }
+
+  query(sql: string, ...parameters: (string | number)[]): Record<string, unknown>[] {
+    return this.#database((database) => database.prepare(sql).all(...parameters) as Record<string, unknown>[]);
+  }
+
+  execute(sql: string, ...parameters: (string | number)[]): void {
+    this.#database((database) => database.prepare(sql).run(...parameters));
+  }
+
+  /** What a refusal must leave as it was: rows of everything that an intent writes, and the tip of the branch. */
+  async traces(): Promise<unknown> {
+    const [rows] = this.query(
+      `SELECT (SELECT count(*) FROM intents) AS intents, (SELECT count(*) FROM receipts) AS receipts,
+              (SELECT count(*) FROM audit) AS audit, (SELECT count(*) FROM request_keys) AS requestKeys`,
+    );
+    return { ...rows, tip: (await this.git('rev-parse', 'main')).trim() };
+  }
+
+  /** Git on the hosted bare repository itself. */
+  async git(...args: string[]): Promise<string> {
+    const { stdout } = await run('git', ['-C', join(this.folder, 'git', 'fleet.git'), ...args]);
+    return stdout;
+  }
+
+  /** Intent ids of the branch's commits, oldest first. */
+  async committedIntents(): Promise<string[]> {
+    const log = await this.git('log', '--reverse', '--format=%(trailers:key=Intent-Id,valueonly)', 'main');
+    return log.split('\n').filter((line) => line !== '');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #database<T>(work: (database: DatabaseSync) => T): T {
+    const database = new DatabaseSync(join(this.folder, 'control-plane.db'), { timeout: 5000 });
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  }
+}
