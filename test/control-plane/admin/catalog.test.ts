@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+
+let plane: RunningControlPlane;
+
+beforeAll(async () => {
+  plane = await RunningControlPlane.start();
+});
+afterAll(async () => await plane[Symbol.asyncDispose]());
+
+describe('the catalog', () => {
+  it('stores an entry, gives it back, and tells every cluster of the organization', async () => {
+    const id = await plane.newCluster('prod-eu');
+    const revision = () => plane.query('SELECT config_revision AS r FROM clusters WHERE id = ?', id);
+    expect(await plane.call('PUT', '/catalog/podinfo', PODINFO)).toMatchObject({
+      status: 200,
+      body: { name: 'podinfo', ...PODINFO, updatedAt: expect.any(String) },
+    });
+    expect((await plane.call('GET', '/catalog/podinfo')).body).toMatchObject({ name: 'podinfo', ...PODINFO });
+    expect(revision()).toEqual([{ r: 2 }]);
+    await plane.call('PUT', '/catalog/podinfo', PODINFO);
+    expect(revision()).toEqual([{ r: 2 }]);
+    await plane.call('PUT', '/catalog/podinfo', { ...PODINFO, versions: '6.x' });
+    expect(revision()).toEqual([{ r: 3 }]);
+    const audit = await plane.call('GET', '/audit?kind=CatalogEntryUpdated');
+    expect(audit.body['items']).toHaveLength(2);
+  });
+
+  it('pages by name', async () => {
+    await plane.call('PUT', '/catalog/another', PODINFO);
+    const first = await plane.call('GET', '/catalog?limit=1');
+    expect(first.body['items']).toMatchObject([{ name: 'another' }]);
+    const next = await plane.call('GET', `/catalog?limit=1&cursor=${first.body['nextCursor']}`);
+    expect(next.body).toMatchObject({ items: [{ name: 'podinfo' }] });
+    expect(next.body['nextCursor']).toBeUndefined();
+  });
+
+  it.for([
+    ['an unknown field', { ...PODINFO, version: '6.5.0' }, '/version'],
+    ['an unknown field of the chart', { ...PODINFO, chart: { ...PODINFO.chart, tag: 'x' } }, '/chart/tag'],
+    ['a chart without its name', { ...PODINFO, chart: { type: 'oci', url: 'oci://a/b' } }, '/chart/name'],
+    ['a range that is none', { ...PODINFO, versions: 'latest' }, '/versions'],
+    ['an OCI chart at an https address', { ...PODINFO, chart: { ...PODINFO.chart, url: 'https://a/b' } }, '/chart/url'],
+    ['a Helm chart at an oci address', { ...PODINFO, chart: { ...PODINFO.chart, type: 'helm' } }, '/chart/url'],
+    ['default values that are a list', { ...PODINFO, defaultValues: [] }, '/defaultValues'],
+    ['an approval, which is not built yet', { ...PODINFO, approval: { required: true } }, '/approval'],
+    [
+      'a schema with a broken pattern',
+      { ...PODINFO, valuesSchema: { properties: { a: { type: 'string', pattern: '(' } } } },
+      '/valuesSchema',
+    ],
+    [
+      'default values that break the schema',
+      { ...PODINFO, defaultValues: { a: 1 }, valuesSchema: { properties: { a: { type: 'string' } } } },
+      '/defaultValues/a',
+    ],
+  ] as const)('refuses %s', async ([, body, path]) => {
+    const answer = await plane.call('PUT', '/catalog/refused', body);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'constraint_violated' } });
+    expect(answer.body['faults'].map((fault: { path: string }) => fault.path)).toContain(path);
+    expect(await plane.call('GET', '/catalog/refused')).toMatchObject({ status: 404, body: { error: 'not_found' } });
+  });
+
+  it('takes defaults that lack what each intent must give', async () => {
+    const valuesSchema = { type: 'object', required: ['host'], properties: { host: { type: 'string' } } };
+    expect((await plane.call('PUT', '/catalog/needs-host', { ...PODINFO, valuesSchema })).status).toBe(200);
+  });
+});

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+
+let plane: RunningControlPlane;
+let theirs: string;
+let ourCluster: string;
+let ourIntent: string;
+
+beforeAll(async () => {
+  plane = await RunningControlPlane.start();
+  theirs = plane.addOrganization('other');
+  await plane.putPodinfo();
+  ourCluster = await plane.newCluster('prod-eu');
+  ourIntent = String((await plane.call('POST', '/clusters/prod-eu/intents', INSTALL)).body['id']);
+  await plane.until(ourIntent, 'delivered');
+});
+afterAll(async () => await plane[Symbol.asyncDispose]());
+
+describe('two organizations', () => {
+  it.for([
+    ['GET', '/clusters/{id}'],
+    ['PATCH', '/clusters/{id}', { displayName: 'theirs' }],
+    ['POST', '/clusters/{id}/registration-token'],
+    ['POST', '/clusters/{id}/revoke'],
+    ['POST', '/clusters/{id}/disable'],
+    ['POST', '/clusters/{id}/enable'],
+    ['POST', '/clusters/{id}/intents', INSTALL],
+    ['GET', '/clusters/{id}/intents'],
+    ['GET', '/clusters/{id}/events'],
+    ['GET', '/clusters/{id}/conditions'],
+    ['GET', '/audit?cluster={id}'],
+    ['GET', '/intents/{intent}'],
+    ['GET', '/catalog/podinfo'],
+    ['POST', '/repositories/fleet/read-credential'],
+  ] as const)('answers 404 to %s %s of the other', async ([method, path, body]) => {
+    const before = await plane.traces();
+    for (const id of [ourCluster, 'prod-eu']) {
+      const at = path.replace('{id}', id).replace('{intent}', ourIntent);
+      const answer = await plane.call(method, at, body, { token: theirs });
+      expect(answer).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    }
+    expect(await plane.traces()).toEqual(before);
+  });
+
+  it.for(['/clusters', '/catalog', '/repositories', '/audit'])('shows nothing of ours at %s', async (path) => {
+    expect((await plane.call('GET', path, undefined, { token: theirs })).body['items']).toEqual([]);
+    expect((await plane.call('GET', path)).body['items'].length).toBeGreaterThan(0);
+  });
+
+  it('have the same names for clusters, catalog entries and repositories, each their own', async () => {
+    const options = { token: theirs };
+    await plane.call('PUT', '/catalog/podinfo', PODINFO, options);
+    const cluster = {
+      slug: 'prod-eu',
+      displayName: 'Theirs',
+      allowedNamespaces: ['shop'],
+      allowedCatalogEntries: ['podinfo'],
+      allowedOperationTemplates: [],
+      connectivityMode: 'gitops',
+    };
+    const created = await plane.call('POST', '/clusters', cluster, options);
+    expect(created.body['cluster']).toMatchObject({
+      organization: 'other',
+      git: { repository: 'fleet', url: `${plane.url}/git/other/fleet.git` },
+    });
+    const intent = await plane.call('POST', '/clusters/prod-eu/intents', INSTALL, options);
+    await expect
+      .poll(async () => (await plane.call('GET', `/intents/${intent.body['id']}`, undefined, options)).body['state'])
+      .toBe('delivered');
+    expect(await plane.committedIntents()).toEqual([ourIntent]);
+    expect((await plane.call('GET', '/repositories', undefined, options)).body['items']).toEqual([
+      { name: 'fleet', url: `${plane.url}/git/other/fleet.git`, branch: 'main', layout: 'flat' },
+    ]);
+  });
+});
