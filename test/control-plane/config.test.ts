@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, readConfig } from '../../src/control-plane/config.ts';
+
+const TOKEN = 'a-token-of-thirty-two-characters';
+
+describe('readConfig', () => {
+  it('has a default for everything', () => {
+    const config = readConfig({});
+    expect(config).toMatchObject({
+      listen: { host: '127.0.0.1', port: 8080 },
+      baseUrl: undefined,
+      tls: undefined,
+      trustedProxies: [],
+      adminToken: undefined,
+      logLevel: 'info',
+    });
+    expect(config.dataDir).toMatch(/\/data$/);
+    expect(config.databaseUrl).toBe(`sqlite:${config.dataDir}/control-plane.db`);
+    expect(config.masterKeyFile).toBe(`${config.dataDir}/master.key`);
+  });
+
+  it('reads every variable', () => {
+    const config = readConfig({
+      SERVICE_LISTEN: '[::1]:0',
+      SERVICE_BASE_URL: 'https://control.example.com/service/',
+      SERVICE_DATA_DIR: '/var/lib/service',
+      SERVICE_DATABASE_URL: 'sqlite:/var/lib/other.db',
+      SERVICE_MASTER_KEY_FILE: '/run/secrets/master.key',
+      SERVICE_TLS_CERT: '/tls/tls.crt',
+      SERVICE_TLS_KEY: '/tls/tls.key',
+      SERVICE_TRUSTED_PROXIES: '10.0.0.0/8,::1',
+      SERVICE_ADMIN_TOKEN: TOKEN,
+      SERVICE_LOG_LEVEL: 'warn',
+    });
+    const { adminToken, ...rest } = config;
+    expect(adminToken?.expose()).toBe(TOKEN);
+    expect(JSON.stringify(config)).not.toContain(TOKEN);
+    expect(rest).toEqual({
+      listen: { host: '::1', port: 0 },
+      baseUrl: 'https://control.example.com/service',
+      dataDir: '/var/lib/service',
+      databaseUrl: 'sqlite:/var/lib/other.db',
+      masterKeyFile: '/run/secrets/master.key',
+      tls: { certFile: '/tls/tls.crt', keyFile: '/tls/tls.key' },
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      logLevel: 'warn',
+    });
+  });
+
+  it("ignores other programs' variables: Kubernetes service links and the operator's", () => {
+    expect(() =>
+      readConfig({
+        PATH: '/bin',
+        SERVICE_CONTROL_PLANE_SERVICE_HOST: '10.96.0.7',
+        SERVICE_CONTROL_PLANE_SERVICE_PORT: '80',
+        SERVICE_CONTROL_PLANE_SERVICE_PORT_HTTP: '80',
+        SERVICE_CONTROL_PLANE_PORT: 'tcp://10.96.0.7:80',
+        SERVICE_CONTROL_PLANE_PORT_80_TCP: 'tcp://10.96.0.7:80',
+        SERVICE_CONTROL_PLANE_PORT_80_TCP_PROTO: 'tcp',
+        SERVICE_CONTROL_PLANE_PORT_80_TCP_PORT: '80',
+        SERVICE_CONTROL_PLANE_PORT_80_TCP_ADDR: '10.96.0.7',
+        SERVICE_OPERATOR_KUBECONFIG: '/root/.kube/config',
+      }),
+    ).not.toThrow();
+  });
+
+  it.for<[string, Record<string, string>, RegExp]>([
+    [
+      'an unknown variable',
+      { SERVICE_LISTN: '127.0.0.1:1' },
+      /^SERVICE_LISTN: is not known; the known .*SERVICE_LISTEN/,
+    ],
+    [
+      'a misspelt variable of the operator',
+      { SERVICE_OPERATOR_KUBECONFG: 'x' },
+      /^SERVICE_OPERATOR_KUBECONFG: is not known/,
+    ],
+    ['an empty variable', { SERVICE_BASE_URL: '' }, /^SERVICE_BASE_URL: is empty/],
+    ['an address without a port', { SERVICE_LISTEN: '127.0.0.1' }, /^SERVICE_LISTEN: must be host:port/],
+    ['a port that is none', { SERVICE_LISTEN: '127.0.0.1:70000' }, /^SERVICE_LISTEN: the port must be 0 to 65535/],
+    ['every address without a base URL', { SERVICE_LISTEN: '0.0.0.0:8080' }, /^SERVICE_BASE_URL: must be set when/],
+    ['a base URL with a user', { SERVICE_BASE_URL: 'https://me@host' }, /^SERVICE_BASE_URL: must be an http/],
+    ['a base URL with a query', { SERVICE_BASE_URL: 'https://host/?a=b' }, /^SERVICE_BASE_URL: must be an http/],
+    [
+      'PostgreSQL',
+      { SERVICE_DATABASE_URL: 'postgres://db/service' },
+      /^SERVICE_DATABASE_URL: PostgreSQL is not in this/,
+    ],
+    ['another database', { SERVICE_DATABASE_URL: 'mysql://db' }, /^SERVICE_DATABASE_URL: must be sqlite:/],
+    ['a certificate without its key', { SERVICE_TLS_CERT: 'a' }, /^SERVICE_TLS_KEY: must be set together with/],
+    ['a key without its certificate', { SERVICE_TLS_KEY: 'a' }, /^SERVICE_TLS_CERT: must be set together with/],
+    [
+      'a proxy that is no address',
+      { SERVICE_TRUSTED_PROXIES: '10.0.0.0/40' },
+      /^SERVICE_TRUSTED_PROXIES: '10.0.0.0\/40'/,
+    ],
+    ['a short admin token', { SERVICE_ADMIN_TOKEN: 'secret-but-short' }, /^SERVICE_ADMIN_TOKEN: must be 32 to 256/],
+    ['an admin token with a space', { SERVICE_ADMIN_TOKEN: `${TOKEN} x` }, /^SERVICE_ADMIN_TOKEN: must be 32 to 256/],
+    ['an unknown log level', { SERVICE_LOG_LEVEL: 'loud' }, /^SERVICE_LOG_LEVEL: must be one of fatal, error/],
+    ['OIDC', { SERVICE_OIDC_ISSUER: 'https://id' }, /^SERVICE_OIDC_ISSUER: sign-in by OIDC is not in this version/],
+    ['client certificates', { SERVICE_TLS_CLIENT_CA: 'ca.pem' }, /^SERVICE_TLS_CLIENT_CA: client certificates/],
+    ['rate limits', { SERVICE_RATE_LIMIT_EVENTS: '5' }, /^SERVICE_RATE_LIMIT_EVENTS: rate limits are not in this/],
+  ])('refuses %s in one line', ([, env, line]) => {
+    let thrown: unknown;
+    try {
+      readConfig(env);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(ConfigError);
+    const { message } = thrown as ConfigError;
+    expect(message).toMatch(line);
+    expect(message).not.toContain('\n');
+    if (env['SERVICE_ADMIN_TOKEN'] !== undefined) expect(message).not.toContain(env['SERVICE_ADMIN_TOKEN']);
+  });
+});
