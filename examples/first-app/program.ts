@@ -9,9 +9,9 @@ export interface ProgramSpec {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** How long it may take to print its first line, in milliseconds. */
+  /** How long it may take to print its ready line, in milliseconds. */
   readonly startTimeoutMs: number;
-  /** The line on standard output that means "ready"; the first one where absent. */
+  /** The line on standard output that means "ready"; absent: it is not waited for. */
   readonly readyLine?: RegExp;
 }
 
@@ -27,7 +27,7 @@ export class Program implements AsyncDisposable {
     this.readyLine = readyLine;
   }
 
-  /** Starts it and waits for its ready line. */
+  /** Starts it, and waits for its ready line where it has one. */
   static async start(spec: ProgramSpec): Promise<Program> {
     const child = spawn(process.execPath, [...spec.args], {
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...spec.env },
@@ -36,13 +36,15 @@ export class Program implements AsyncDisposable {
     const log = createWriteStream(spec.logFile, { mode: 0o600 });
     child.stderr.pipe(log);
     const lines = createInterface({ input: child.stdout });
+    const { readyLine: pattern } = spec;
+    if (pattern === undefined) return new Program(spec.name, child, '');
     const readyLine = await new Promise<string>((resolve, reject) => {
       const timer = setTimeout(() => {
         child.kill('SIGKILL');
         reject(new Error(`${spec.name} was not ready within ${spec.startTimeoutMs} ms; its log is ${spec.logFile}`));
       }, spec.startTimeoutMs);
       lines.on('line', (line) => {
-        if (spec.readyLine !== undefined && !spec.readyLine.test(line)) return;
+        if (!pattern.test(line)) return;
         clearTimeout(timer);
         resolve(line);
       });

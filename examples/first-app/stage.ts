@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { AdminClient } from '../../src/cli/admin-client.ts';
-import type { ClusterApi } from '../../src/kube/cluster-api.ts';
+import { KubeError, type ClusterApi } from '../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import { mintToken } from '../../src/protocol/token.ts';
+import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import {
   NAMESPACE_LABEL,
@@ -17,6 +18,7 @@ import {
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import type { Secret } from '../../src/runtime/secret.ts';
+import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 import type { Progress } from './progress.ts';
 import { Program } from './program.ts';
 
@@ -79,6 +81,14 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     `cluster        ${sandbox === undefined ? (await api.version()).gitVersion : `sandbox, ${kubeconfig}`}`,
   );
 
+  if (sandbox !== undefined)
+    for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: FIELD_MANAGER });
+  if (await hasFlux(api)) progress.note("releases       this cluster's own Flux");
+  else {
+    started.use(await startReleaseController(folder, kubeconfig));
+    progress.note('releases       a stand-in for Flux: it plays the charts, no container is started');
+  }
+
   const admin = new AdminClient({ baseUrl: controlPlaneUrl, token: adminToken });
   await admin.call('PUT', '/catalog/podinfo', parse(await readFile(join(import.meta.dirname, 'catalog.yaml'), 'utf8')));
   const created = await admin.call<{ cluster: { id: string }; registrationToken: string }>(
@@ -123,10 +133,22 @@ async function startControlPlane(folder: string, adminToken: Secret): Promise<Pr
 async function startSandbox(folder: string): Promise<Program> {
   return await Program.start({
     name: 'sandbox',
-    args: [join(ROOT, 'src/sandbox/main.ts'), '--kubeconfig', join(folder, 'kubeconfig'), '--release-controller'],
+    args: [join(ROOT, 'src/sandbox/main.ts'), '--kubeconfig', join(folder, 'kubeconfig')],
     env: {},
     logFile: join(folder, 'sandbox.log'),
     startTimeoutMs: 20_000,
+    readyLine: /kubeconfig/,
+  });
+}
+
+async function startReleaseController(folder: string, kubeconfig: string): Promise<Program> {
+  return await Program.start({
+    name: 'release controller',
+    args: [join(ROOT, 'src/sandbox/release-controller/main.ts'), '--kubeconfig', kubeconfig],
+    env: {},
+    logFile: join(folder, 'release-controller.log'),
+    startTimeoutMs: 20_000,
+    readyLine: /ready/,
   });
 }
 
@@ -144,6 +166,34 @@ async function startOperator(folder: string, kubeconfig: string): Promise<Progra
     logFile: join(folder, 'operator.log'),
     startTimeoutMs: 20_000,
   });
+}
+
+/**
+ * Whether Flux' helm-controller runs here.
+ *
+ * @throws Error when not even its kinds are served
+ */
+async function hasFlux(api: ClusterApi): Promise<boolean> {
+  try {
+    await api.list(HELM_RELEASE, { limit: 1 });
+  } catch (fault) {
+    if (fault instanceof KubeError && fault.status === 404) {
+      throw new Error('this cluster does not serve HelmRelease (helm.toolkit.fluxcd.io/v2): install Flux there first', {
+        cause: fault,
+      });
+    }
+    throw fault;
+  }
+  try {
+    const { items } = await api.list(
+      { apiVersion: 'apps/v1', kind: 'Deployment' },
+      { fieldSelector: 'metadata.name=helm-controller' },
+    );
+    return items.length > 0;
+  } catch (fault) {
+    if (fault instanceof KubeError && fault.status === 404) return false;
+    throw fault;
+  }
 }
 
 /** What a cluster's admin does once: custom resources, namespaces, and the Cluster resource with its token. */

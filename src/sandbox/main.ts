@@ -34,6 +34,5 @@ process.once('SIGINT', () => stop.resolve());
 
 await using sandbox = await startSandbox({ port });
 await writePrivately(kubeconfig, sandbox.kubeconfig());
-// The release controller starts here, against `sandbox.url`, when `--release-controller` asks for it.
 process.stdout.write(`${JSON.stringify({ url: sandbox.url, kubeconfig })}\n`);
 await stop.promise;
