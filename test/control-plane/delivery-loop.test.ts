@@ -88,6 +88,8 @@ async function newCluster(slug: string, repository: string): Promise<string> {
 }
 
 async function accept(clusterId: string, name: string): Promise<string> {
+  // Acceptance is ordered by the millisecond.
+  clock.advance(1);
   const request = { ...INSTALL, name } as never;
   const deps = { store, wakeups, clock, randomBytes };
   return (await acceptIntent(deps, { clusterId, request, requestedBy: 'admin', requestKey: undefined })).id;
@@ -271,7 +273,6 @@ describe('DeliveryLoop', () => {
     const burst = await Promise.all(
       Array.from({ length: 230 }, async (_, index) => await accept(busy, `app-${index}`)),
     );
-    clock.advance(1);
     const single = await accept(quiet, 'one');
     start();
     await expect.poll(async () => await stateOf(burst[229] ?? ''), soon).toBe('delivered');

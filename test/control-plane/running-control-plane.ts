@@ -57,16 +57,21 @@ export function gitEnv(credential: { readonly username: string; readonly passwor
 export class RunningControlPlane implements AsyncDisposable {
   readonly folder: string;
   readonly #clock: Clock;
+  readonly #env: Readonly<Record<string, string>>;
   readonly token = mintToken('svcadm', randomBytes).expose();
   #running!: ControlPlane;
 
-  private constructor(folder: string, clock: Clock) {
+  private constructor(folder: string, clock: Clock, env: Readonly<Record<string, string>>) {
     this.folder = folder;
     this.#clock = clock;
+    this.#env = env;
   }
 
-  static async start(clock: Clock = systemClock): Promise<RunningControlPlane> {
-    const plane = new RunningControlPlane(mkdtempSync(join(tmpdir(), 'control-plane-')), clock);
+  static async start(
+    clock: Clock = systemClock,
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<RunningControlPlane> {
+    const plane = new RunningControlPlane(mkdtempSync(join(tmpdir(), 'control-plane-')), clock, env);
     await plane.#start();
     return plane;
   }
@@ -91,6 +96,7 @@ export class RunningControlPlane implements AsyncDisposable {
       SERVICE_DATA_DIR: this.folder,
       SERVICE_ADMIN_TOKEN: this.token,
       SERVICE_LOG_LEVEL: 'silent',
+      ...this.#env,
     });
     const logger = createLogger('test', 'silent');
     this.#running = await startControlPlane(config, { clock: this.#clock, randomBytes, random: Math.random, logger });

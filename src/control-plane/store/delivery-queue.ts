@@ -20,7 +20,8 @@ export type QueuedIntent = IntentRow & Pick<ClusterRow, 'slug' | 'delivery_epoch
 
 /**
  * The next accepted intents for the clusters of a repository: from each cluster its oldest, then from each its second,
- * and so on, so that one cluster's burst does not hold up the others. In order of acceptance.
+ * and so on, so that one cluster's burst does not hold up the others. In order of acceptance, to the millisecond; one
+ * object's intents always in the order of their generations, since `accepted_at` never runs backwards for one object.
  */
 export async function nextBatch(db: Kysely<Database>, repositoryId: string, limit: number): Promise<QueuedIntent[]> {
   const queued = db

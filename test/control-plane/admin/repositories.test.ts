@@ -27,7 +27,7 @@ async function readCredential(name: string, body?: unknown) {
 async function failureOf(work: Promise<unknown>): Promise<string> {
   return await work.then(
     () => 'it succeeded',
-    (error: { stderr?: string }) => error.stderr ?? String(error),
+    (error: { stderr?: string }) => error.stderr ?? 'it failed without a word',
   );
 }
 
