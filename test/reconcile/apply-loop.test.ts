@@ -105,12 +105,16 @@ describe('the apply loop', () => {
   it('goes on past every bad item and says what is wrong with each', async () => {
     await cluster.api.create(aNamespace('bare', { labels: {} }), 'test');
     policy = aPolicy({ allowedNamespaces: ['shop', 'bare', 'missing'] });
-    const broken = file({ name: 'broken', spec: { upgrade: { retries: 'many' as unknown as number } } });
+    const message = 'ApplicationInstance "broken" is invalid: spec.upgrade.retries: must be an integer';
+    cluster.sandbox.faults.add({
+      match: ({ method, path }) => method === 'PATCH' && path.endsWith('/broken'),
+      respond: { status: 422, body: JSON.stringify({ kind: 'Status', code: 422, reason: 'Invalid', message }) },
+    });
     const report = await apply({
       objects: [
         file({ namespace: 'bank' }),
         file({ namespace: 'bare' }),
-        broken,
+        file({ name: 'broken' }),
         file({ namespace: 'missing' }),
         file(),
       ],
@@ -121,7 +125,8 @@ describe('the apply loop', () => {
     expect(outcomes['apps/bank/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotAllowed' });
     expect(outcomes['apps/bare/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotAllowed' });
     expect(outcomes['apps/missing/podinfo.yaml']).toMatchObject({ state: 'failed', reason: 'ApplyFailed' });
-    expect(outcomes['apps/shop/broken.yaml']).toMatchObject({ state: 'failed', reason: 'ApplyFailed' });
+    const refusal = { state: 'failed', reason: 'ApplyFailed', message: `${message} (422 Invalid)` };
+    expect(outcomes['apps/shop/broken.yaml']).toEqual(refusal);
     expect(report.retryable).toBe(true);
     expect(report.faults).toHaveLength(1);
     expect(report.removedWithoutTombstone).toEqual([]);
@@ -245,11 +250,6 @@ describe('the apply loop', () => {
 
   it('reads anew and goes on when the object changes under its write', async () => {
     await apply({ objects: [file()] });
-    let raced = false;
-    recording.beforeWrite = ({ verb }) => {
-      if (verb !== 'apply' || raced) return;
-      raced = true;
-    };
     const slow = { ...recording.api, apply: racing(recording.api.apply, () => cluster.api) };
     const loop = createApplyLoop({ api: slow, inventory, clock: systemClock, logger, policy: () => policy });
     const objects = [file({ source: '1.2', version: '6.6.1' })];
