@@ -1,0 +1,107 @@
+import { parseManifest, parseTombstone } from '../../intent/manifest.ts';
+import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
+import { Reason } from '../../resources/reasons.ts';
+import type { DesiredItem, Removal, SourceFault } from '../delivery.ts';
+import type { TreeEntry } from './git-cache.ts';
+import {
+  APPS_FOLDER,
+  manifestPathFor,
+  OPERATIONS_FOLDER,
+  parseLayoutPath,
+  TOMBSTONES_FOLDER,
+  type LayoutEntry,
+} from './layout.ts';
+
+/** What one file of a cluster's directory says. */
+export type FileReading =
+  | { readonly kind: 'object'; readonly item: DesiredItem }
+  | { readonly kind: 'removal'; readonly removal: Removal }
+  | { readonly kind: 'fault'; readonly fault: SourceFault };
+
+/** A file that must be read, or the fault that its place or nature alone is. */
+export type DirectoryFile =
+  | {
+      readonly kind: 'file';
+      readonly key: string;
+      readonly id: string;
+      readonly place: Exclude<LayoutEntry, { kind: 'readme' }>;
+    }
+  | { readonly kind: 'fault'; readonly key: string; readonly fault: SourceFault };
+
+const OUR_FOLDERS = [APPS_FOLDER, OPERATIONS_FOLDER, TOMBSTONES_FOLDER];
+
+/**
+ * Which entries of a listing are ours to read, by their path from the cluster's directory (`prefix`, with its slash). What
+ * lies in our folders and is not where a manifest or a tombstone stands is a fault; anything else is a person's own file.
+ */
+export function directoryFiles(entries: readonly TreeEntry[], prefix: string): readonly DirectoryFile[] {
+  const files: DirectoryFile[] = [];
+  for (const { mode, type, id, path } of entries) {
+    if (!path.startsWith(prefix) || type === 'tree') continue;
+    const key = path.slice(prefix.length);
+    const place = parseLayoutPath(key);
+    if (place?.kind === 'readme' || !OUR_FOLDERS.includes(key.split('/')[0] ?? '')) continue;
+    if (mode === '120000' || type !== 'blob') {
+      const nature = mode === '120000' ? 'a symbolic link' : 'a submodule';
+      files.push(
+        faultAt(key, Reason.ManifestRefused, `${key}: is ${nature}, which is never followed; write the file itself`),
+      );
+    } else if (place === undefined) {
+      const expected = key.startsWith(`${TOMBSTONES_FOLDER}/`) ? '<namespace>/<name>.json' : '<namespace>/<name>.yaml';
+      const [folder = ''] = key.split('/');
+      files.push(faultAt(key, Reason.ManifestRefused, `${key}: is not at ${folder}/${expected}, so it is not read`));
+    } else {
+      files.push({ kind: 'file', key, id, place });
+    }
+  }
+  return files;
+}
+
+/** Reads one file. `content` is its bytes, or its size where that is over the limit. Never throws. */
+export function readDirectoryFile(
+  { key, place }: Pick<Extract<DirectoryFile, { kind: 'file' }>, 'key' | 'place'>,
+  content: Buffer | number,
+): FileReading {
+  if (typeof content === 'number') {
+    const message = `${key}: the file is ${content} bytes; at most ${MAX_MANIFEST_BYTES} bytes (512 KiB) are taken`;
+    return { kind: 'fault', fault: { key, reason: Reason.ManifestInvalid, message } };
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch {
+    return { kind: 'fault', fault: { key, reason: Reason.ManifestInvalid, message: `${key}: is not UTF-8 text` } };
+  }
+  return place.kind === 'tombstone' ? readTombstone(key, place, text) : readManifest(key, text);
+}
+
+function readManifest(key: string, text: string): FileReading {
+  const parsed = parseManifest(text, key);
+  if (!parsed.ok) return { kind: 'fault', fault: { key, reason: parsed.reason, message: parsed.message } };
+  const { kind, metadata } = parsed.object;
+  const proper = manifestPathFor({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
+  if (proper !== key) {
+    const message = `${key}: holds ${kind} ${metadata.namespace ?? ''}/${metadata.name}, whose place is ${proper}`;
+    return { kind: 'fault', fault: { key, reason: Reason.ManifestRefused, message } };
+  }
+  return { kind: 'object', item: { key, object: parsed.object } };
+}
+
+function readTombstone(
+  key: string,
+  place: { readonly namespace: string; readonly name: string },
+  text: string,
+): FileReading {
+  const parsed = parseTombstone(text, key);
+  if (!parsed.ok) return { kind: 'fault', fault: { key, reason: parsed.reason, message: parsed.message } };
+  const { namespace, name } = parsed.tombstone;
+  if (namespace !== place.namespace || name !== place.name) {
+    const message = `${key}: names ${namespace}/${name}, whose place is ${TOMBSTONES_FOLDER}/${namespace}/${name}.json`;
+    return { kind: 'fault', fault: { key, reason: Reason.ManifestRefused, message } };
+  }
+  return { kind: 'removal', removal: { key, tombstone: parsed.tombstone } };
+}
+
+function faultAt(key: string, reason: Reason, message: string): DirectoryFile {
+  return { kind: 'fault', key, fault: { key, reason, message } };
+}

@@ -1,0 +1,279 @@
+import type { DesiredSet } from '../delivery/delivery.ts';
+import type { ClusterApi } from '../kube/cluster-api.ts';
+import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import { DEFAULT_INTERVALS, type AgentConfig, type Intervals } from '../protocol/agent-config.ts';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { ApplyReport } from '../reconcile/apply-report.ts';
+import { syncConditions } from '../reconcile/cluster/sync-conditions.ts';
+import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { Cluster } from '../resources/cluster.ts';
+import { isTrue } from '../resources/conditions.ts';
+import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../resources/labels.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { AgentSession } from './agent-session.ts';
+import { ClusterStatusWriter } from './cluster-status.ts';
+import { ConfigLoop } from './config-loop.ts';
+import { Contact, type ContactState } from './contact.ts';
+import { Core } from './core.ts';
+import { readCredentials } from './credentials.ts';
+import { EventPipeline } from './event-pipeline.ts';
+import { gitTargetOf } from './git-target.ts';
+import { Heartbeat } from './heartbeat.ts';
+import type { KeyRing } from './keypair.ts';
+import { OPERATOR_VERSION } from './operator-version.ts';
+import { policyOf, projectionOf } from './projection.ts';
+import { Registrar } from './registrar.ts';
+
+export interface ClusterSessionDeps {
+  readonly api: ClusterApi;
+  readonly recorder: KubeEventRecorder;
+  readonly namespace: string;
+  readonly stateDir: string;
+  /** The `Cluster` resource as it is now; the same incarnation for the session's life. */
+  readonly cluster: () => Cluster;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+const DRAIN_MS = 3000;
+
+/** Everything that one `Cluster` resource sets going, wired together. */
+export class ClusterSession {
+  readonly #deps: ClusterSessionDeps;
+  readonly #contact: Contact;
+  readonly #session: AgentSession;
+  readonly #events: EventPipeline;
+  readonly #status: ClusterStatusWriter;
+  readonly #config: ConfigLoop;
+  readonly #heartbeat: Heartbeat;
+  readonly #registrar: Registrar;
+  readonly #core: Core;
+  readonly #mayReconcile = Promise.withResolvers<void>();
+  #intervals: Intervals = DEFAULT_INTERVALS;
+  #keys: KeyRing | undefined;
+  #caCertificate = '';
+  #lastPolicy = '';
+
+  constructor(deps: ClusterSessionDeps) {
+    this.#deps = deps;
+    const { api, clock, random, logger, namespace, cluster } = deps;
+    this.#contact = new Contact({ clock, onChange: (state, message) => this.#contactChanged(state, message) });
+    this.#session = new AgentSession({
+      contact: this.#contact,
+      logger,
+      reread: async (signal) => {
+        const { token, clusterId = this.#session.clusterId } = await readCredentials(api, namespace, signal);
+        return token === undefined || clusterId === undefined ? undefined : { token, clusterId };
+      },
+      onAuthenticated: (condition) => this.#status.setConditions([condition]),
+    });
+    this.#events = new EventPipeline({
+      api,
+      namespace,
+      labels: () => this.#labels(),
+      session: this.#session,
+      batch: () => ({ size: this.#intervals.event_batch_size, ms: this.#intervals.event_batch_ms }),
+      clock,
+      random,
+      logger,
+      onOverflow: (condition) => this.#status.setConditions([condition]),
+      snapshot: () => [
+        ...this.#core.snapshot(),
+        { ref: this.#status.ref, before: [], after: this.#status.conditions, source: this.#status.source },
+      ],
+    });
+    this.#status = new ClusterStatusWriter({
+      api,
+      cluster,
+      reporter: this.#events,
+      lastContact: () => this.#contact.lastAnswer,
+      clock,
+      random,
+      logger,
+    });
+    this.#config = new ConfigLoop({
+      session: this.#session,
+      contact: this.#contact,
+      clock,
+      random,
+      logger,
+      onConfig: (config, revision) => this.#configured(config, revision),
+    });
+    this.#heartbeat = new Heartbeat({
+      clock,
+      intervalMs: () => this.#intervals.heartbeat_seconds * 1000,
+      ref: () => this.#status.ref,
+      conditions: () => this.#status.conditions,
+      source: () => this.#status.source,
+      beat: (event) => this.#events.beat(event),
+    });
+    this.#registrar = new Registrar({
+      ...deps,
+      session: this.#session,
+      contact: this.#contact,
+      onKeys: (keys) => {
+        this.#keys = keys;
+      },
+      onCredentials: ({ clusterId, caCertificate, expiresAt, rotateAfter }) => {
+        this.#caCertificate = caCertificate;
+        const credential = {
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+          ...(rotateAfter === undefined ? {} : { rotateAfter }),
+        };
+        this.#status.change({ clusterId, credential, operatorVersion: OPERATOR_VERSION });
+        this.#config.restart();
+      },
+      onRegistered: (clusterId) => {
+        const message = `registered with ${cluster().spec.controlPlaneBaseUrl} as ${clusterId}`;
+        deps.recorder.record(cluster(), { type: 'Normal', reason: Reason.Registered, message });
+      },
+      onAuthenticated: (condition) => this.#status.setConditions([condition]),
+      onConfigRevision: (revision) => this.#config.revisionSeen(revision),
+    });
+    this.#core = new Core({
+      ...deps,
+      policy: () => this.#policy(),
+      reporter: this.#events,
+      onReport: (report, set) => this.#synced(report, set),
+      onRewritten: (message) => {
+        deps.recorder.record(cluster(), { type: 'Warning', reason: 'SourceHistoryRewritten', message });
+        this.#status.setConditions([
+          { type: 'SourceHistoryRewritten', status: 'True', reason: 'HistoryRewritten', message },
+        ]);
+      },
+      onRunning: () => this.#controllersRun(),
+    });
+  }
+
+  get connectivity(): { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined {
+    const mode = this.#status.status.connectivityMode;
+    return mode === undefined ? undefined : { mode, state: this.#contact.state };
+  }
+
+  get droppedEvents(): number {
+    return this.#events.dropped;
+  }
+
+  /** The `Cluster` resource changed: another token, address, or the pause annotation. */
+  clusterChanged(): void {
+    this.#registrar.clusterChanged();
+    this.#policyMayHaveChanged();
+  }
+
+  /** Runs until aborted; rejects when a loop ends by a fault of ours. */
+  async run(signal: AbortSignal): Promise<void> {
+    await using _registrar = this.#registrar;
+    // A fault of one loop ends the others, so that nothing runs half.
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    this.#policyMayHaveChanged();
+    const loops: Record<string, Promise<void>> = {
+      status: this.#status.run(either),
+      events: this.#events.run(either),
+      registration: this.#registrar.run(either),
+      configuration: this.#config.run(either),
+      heartbeat: this.#heartbeat.run(either),
+      core: this.#runCore(either),
+    };
+    const ends = Object.entries(loops).map(async ([name, loop]) => {
+      try {
+        await loop;
+      } catch (error) {
+        if (either.aborted) return;
+        stop.abort();
+        throw new Error(`the ${name} loop failed`, { cause: error });
+      }
+    });
+    const results = await Promise.allSettled(ends);
+    if (this.#session.state === 'open') {
+      await this.#events.drain(AbortSignal.timeout(DRAIN_MS)).catch(() => undefined);
+    }
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  async #runCore(signal: AbortSignal): Promise<void> {
+    const aborted = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+    await Promise.race([this.#mayReconcile.promise, aborted.promise]);
+    if (!signal.aborted) await this.#core.run(signal);
+  }
+
+  #configured(config: AgentConfig, revision: string | undefined): void {
+    if (JSON.stringify(config.intervals) !== JSON.stringify(this.#intervals)) {
+      this.#intervals = config.intervals;
+      this.#heartbeat.intervalChanged();
+    }
+    this.#status.change(projectionOf(config, revision));
+    this.#policyMayHaveChanged();
+    const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
+    gitTargetOf(config, this.#keys, host).then(
+      (target) => this.#core.read(target),
+      (error: unknown) => {
+        const message = `the Git read credential cannot be opened: ${(error as Error).message}. Register again so that it is sealed to this cluster's key.`;
+        this.#status.setConditions([{ type: 'Synced', status: 'False', reason: Reason.SourceUnreachable, message }]);
+      },
+    );
+  }
+
+  #synced(report: ApplyReport, set: DesiredSet): void {
+    const conditions = syncConditions(report);
+    const whole = set.scope === 'complete' && isTrue([...conditions], 'Synced');
+    if (whole) this.#status.change({ appliedRevision: report.revision });
+    this.#status.setConditions(conditions);
+  }
+
+  #contactChanged(state: ContactState, message: string): void {
+    if (state === 'reconnecting') return;
+    const connected = state === 'connected';
+    this.#status.setConditions([
+      {
+        type: 'Connected',
+        status: connected ? 'True' : 'False',
+        reason: connected ? Reason.ControlPlaneReachable : Reason.ControlPlaneUnreachable,
+        message: connected
+          ? 'The control plane answers.'
+          : `The control plane does not answer: ${message}. Reconciliation goes on with what is known.`,
+      },
+    ]);
+  }
+
+  #controllersRun(): void {
+    this.#status.setConditions([
+      {
+        type: 'ControllersHealthy',
+        status: 'True',
+        reason: Reason.ControllersRunning,
+        message: 'Source, apply and reconcile loops run.',
+      },
+    ]);
+  }
+
+  #policyMayHaveChanged(): void {
+    const policy = policyOf(this.#status.status, this.#deps.cluster());
+    if (policy === undefined) return;
+    const text = JSON.stringify(policy);
+    if (text === this.#lastPolicy) return;
+    const first = this.#lastPolicy === '';
+    this.#lastPolicy = text;
+    if (first) this.#mayReconcile.resolve();
+    else this.#core.policyChanged();
+  }
+
+  #policy(): ClusterPolicy {
+    const policy = policyOf(this.#status.status, this.#deps.cluster());
+    if (policy === undefined) throw new Error('the core runs before there is a projection');
+    return policy;
+  }
+
+  #labels(): Record<string, string> {
+    const clusterId = this.#session.clusterId ?? this.#status.status.clusterId;
+    return {
+      [MANAGED_BY_LABEL]: MANAGED_BY_VALUE,
+      ...(clusterId === undefined ? {} : { [CLUSTER_ID_LABEL]: clusterId }),
+    };
+  }
+}

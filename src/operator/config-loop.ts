@@ -1,0 +1,185 @@
+import { AgentConfig } from '../protocol/agent-config.ts';
+import { compileParser } from '../protocol/parse.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Wake } from '../runtime/wake.ts';
+import type { AgentAnswer } from './agent-answer.ts';
+import { AGENT_PATHS } from './agent-paths.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { Contact } from './contact.ts';
+
+export interface ConfigLoopDeps {
+  readonly session: AgentSession;
+  readonly contact: Contact;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onConfig: (config: AgentConfig, revision: string | undefined) => void;
+}
+
+/** An operator that has stopped asks so often (decisions, "Register, rotate, config"), and up to a fifth later. */
+export const PROBE_MS = 15 * 60_000;
+
+const RETRY = { minMs: 1000, maxMs: 30_000 };
+/** Below the 60 s of silence after which `Connected` turns False. */
+const LONGEST_WAIT_SECONDS = 50;
+const SHORTEST_WAIT_SECONDS = 5;
+/** A request that ends sooner did not end because some proxy limits how long it may be held. */
+const HELD_MS = 2000;
+/** A newer revision was seen elsewhere: so long the held request may take to bring it by itself. */
+const REVISION_GRACE_MS = 1000;
+/** So that the operators of one proxy do not all come back in one instant. */
+const RECONNECT_JITTER_MS = 250;
+const NOT_SERVED_MS = 300_000;
+
+const parseConfig = compileParser(AgentConfig);
+
+/** Holds one `GET /config` at a time: the wake-up of gitops mode, and the way by which every setting arrives. */
+export class ConfigLoop {
+  readonly #deps: ConfigLoopDeps;
+  readonly #wake = new Wake();
+  #etag: string | undefined;
+  #waitSeconds = 30;
+  #failures = 0;
+  #revision: string | undefined;
+  #newest: string | undefined;
+  #held: AbortController | undefined;
+
+  constructor(deps: ConfigLoopDeps) {
+    this.#deps = deps;
+  }
+
+  /** `Service-Config-Revision` of any answer. */
+  revisionSeen(revision: string): void {
+    this.#newest = revision;
+  }
+
+  /** Another credential or address: ask at once, from the beginning. */
+  restart(): void {
+    this.#etag = undefined;
+    this.#failures = 0;
+    this.#held?.abort();
+    this.#wake.ring();
+  }
+
+  /** Runs until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const watching = this.#watchRevision(signal);
+    while (!signal.aborted) {
+      try {
+        const pause = await this.#step(signal);
+        if (pause > 0) await this.#wake.waitAtMost(pause, this.#deps.clock, signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        this.#deps.logger.error({ err: error }, 'asking for the configuration failed');
+        await this.#wake.waitAtMost(this.#retry(), this.#deps.clock, signal).catch(() => undefined);
+      }
+    }
+    await watching;
+  }
+
+  /** One request. Answers how long to pause after it, in milliseconds. */
+  async #step(signal: AbortSignal): Promise<number> {
+    const { session } = this.#deps;
+    if (session.state === 'unregistered') await session.opened(signal);
+    const stopped = session.state === 'stopped';
+    const holdSeconds = stopped || this.#etag === undefined ? 0 : this.#waitSeconds;
+    const started = this.#deps.clock.now().getTime();
+    const held = new AbortController();
+    this.#held = held;
+    const answer = await this.#ask(holdSeconds, AbortSignal.any([signal, held.signal]), signal);
+    this.#held = undefined;
+    if (answer === undefined) return 0;
+    return this.#take(answer, { holdSeconds, elapsedMs: this.#deps.clock.now().getTime() - started });
+  }
+
+  /** Undefined when the held request was given up for a newer one. */
+  async #ask(holdSeconds: number, either: AbortSignal, signal: AbortSignal): Promise<AgentAnswer | undefined> {
+    try {
+      const path = `${AGENT_PATHS.config}?wait=${holdSeconds}`;
+      const ifNoneMatch = this.#etag === undefined ? {} : { ifNoneMatch: this.#etag };
+      return await this.#deps.session.probe({ method: 'GET', path, holdSeconds, ...ifNoneMatch }, either);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (either.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  #take(answer: AgentAnswer, poll: { readonly holdSeconds: number; readonly elapsedMs: number }): number {
+    switch (answer.state) {
+      case 'ok':
+        this.#failures = 0;
+        if (answer.body !== undefined) return this.#accept(answer.body, answer.etag);
+        this.#revision = this.#newest;
+        this.#lengthen();
+        // An empty answer to a request that should have been held must not turn into a busy loop.
+        return poll.holdSeconds > 0 && poll.elapsedMs >= HELD_MS ? this.#jitter() : 1000 + this.#jitter();
+      case 'refused':
+        if (this.#deps.session.state === 'stopped') return PROBE_MS * (1 + this.#deps.random() / 5);
+        if (answer.status === 404) return NOT_SERVED_MS;
+        this.#deps.logger.warn({ code: answer.code, message: answer.message }, 'the configuration is refused');
+        this.#etag = undefined;
+        return this.#retry();
+      case 'unavailable': {
+        const cut = answer.cut && poll.holdSeconds > 0 && poll.elapsedMs >= HELD_MS;
+        if (cut && answer.retryAfterMs === undefined) {
+          this.#shorten(poll.elapsedMs);
+          return this.#jitter();
+        }
+        if (!answer.answered) this.#deps.contact.failed(answer.message);
+        return Math.max(answer.retryAfterMs ?? 0, this.#retry());
+      }
+    }
+  }
+
+  #accept(body: unknown, etag: string | undefined): number {
+    let config: AgentConfig;
+    try {
+      config = parseConfig(body);
+    } catch (error) {
+      this.#deps.logger.error(
+        { message: (error as Error).message },
+        "the control plane's configuration cannot be read",
+      );
+      return this.#retry();
+    }
+    const first = this.#etag === undefined;
+    this.#etag = etag;
+    this.#revision = this.#newest;
+    this.#deps.onConfig(config, this.#newest);
+    // Without an ETag the server cannot hold a request, so this is a plain poll.
+    return etag === undefined ? this.#waitSeconds * 1000 : first ? 0 : 1;
+  }
+
+  /** Gives up a held request that has not brought a revision which another answer named. */
+  async #watchRevision(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const missing = this.#newest;
+      await this.#deps.clock.sleep(REVISION_GRACE_MS, signal).catch(() => undefined);
+      if (missing === undefined || missing === this.#revision || missing !== this.#newest) continue;
+      if (this.#etag === undefined || this.#held === undefined) continue;
+      this.#etag = undefined;
+      this.#held.abort();
+    }
+  }
+
+  #shorten(elapsedMs: number): void {
+    this.#waitSeconds = Math.max(SHORTEST_WAIT_SECONDS, Math.floor((elapsedMs / 1000) * 0.8));
+    this.#deps.logger.debug({ waitSeconds: this.#waitSeconds }, 'the held request was cut, the next one is shorter');
+  }
+
+  #lengthen(): void {
+    this.#waitSeconds = Math.min(LONGEST_WAIT_SECONDS, this.#waitSeconds + 1);
+  }
+
+  #jitter(): number {
+    return Math.round(this.#deps.random() * RECONNECT_JITTER_MS);
+  }
+
+  #retry(): number {
+    this.#failures += 1;
+    return backoffMs(RETRY, this.#failures, this.#deps.random);
+  }
+}

@@ -1,0 +1,123 @@
+import { GitSource, type GitTarget } from '../delivery/gitops/git-source.ts';
+import { ACCEPT_REMOVALS_ANNOTATION } from '../delivery/gitops/removal-breaker.ts';
+import type { DesiredSet } from '../delivery/delivery.ts';
+import type { Reporter, StatusChange } from '../events/report/reporter.ts';
+import type { ClusterApi } from '../kube/cluster-api.ts';
+import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import { createApplyLoop } from '../reconcile/apply-loop.ts';
+import type { ApplyReport } from '../reconcile/apply-report.ts';
+import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import { Inventory } from '../reconcile/inventory.ts';
+import { startReconciler, type Reconciler } from '../reconcile/reconciler.ts';
+import type { Cluster } from '../resources/cluster.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { SyncLoop } from './sync-loop.ts';
+
+export interface CoreDeps {
+  readonly api: ClusterApi;
+  readonly namespace: string;
+  readonly stateDir: string;
+  readonly cluster: () => Cluster;
+  readonly policy: () => ClusterPolicy;
+  readonly reporter: Reporter;
+  readonly recorder: KubeEventRecorder;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onReport: (report: ApplyReport, set: DesiredSet) => void;
+  readonly onRewritten: (message: string) => void;
+  /** Every controller has its first lists and runs. */
+  readonly onRunning: () => void;
+}
+
+const RETRY = { minMs: 500, maxMs: 30_000 };
+const MANIFEST_KEY = /^(?:apps|operations)\//;
+
+/**
+ * What goes on without the control plane: the source and its apply loop, and the controllers. It starts as soon as there is
+ * a projection to go by, the one of before a restart included.
+ */
+export class Core {
+  readonly #deps: CoreDeps;
+  readonly #inventory: Inventory;
+  readonly #source: GitSource;
+  readonly #sync: SyncLoop;
+  readonly #policyListeners: (() => void)[] = [];
+  #reconciler: Reconciler | undefined;
+
+  constructor(deps: CoreDeps) {
+    this.#deps = deps;
+    const { api, clock, logger, random, policy, namespace, reporter } = deps;
+    this.#inventory = new Inventory({ api, logger, namespace, clusterId: () => policy().clusterId });
+    this.#source = new GitSource({
+      stateDir: deps.stateDir,
+      clock,
+      random,
+      logger,
+      appliedBefore: () =>
+        this.#inventory.records().flatMap(({ sourceKey }) => (MANIFEST_KEY.test(sourceKey) ? [sourceKey] : [])),
+      acceptedRevision: () => deps.cluster().metadata.annotations?.[ACCEPT_REMOVALS_ANNOTATION],
+      onRewritten: deps.onRewritten,
+      allowFile: false,
+    });
+    const applyLoop = createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter });
+    this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, onReport: deps.onReport });
+  }
+
+  /** Where to read now; undefined outside gitops mode. */
+  read(target: GitTarget | undefined): void {
+    this.#source.update(target);
+  }
+
+  policyChanged(): void {
+    this.#sync.policyChanged();
+    for (const listener of this.#policyListeners) listener();
+  }
+
+  snapshot(): readonly StatusChange[] {
+    return this.#reconciler?.snapshot() ?? [];
+  }
+
+  /** Runs until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#loadInventory(signal);
+    const { api, reporter, recorder, clock, random, logger, policy } = this.#deps;
+    const reconciler = startReconciler({
+      api,
+      inventory: this.#inventory,
+      reporter,
+      recorder,
+      clock,
+      random,
+      logger,
+      policy,
+      onPolicyChange: (listener) => this.#policyListeners.push(listener),
+    });
+    this.#reconciler = reconciler;
+    try {
+      reconciler.synced(signal).then(
+        () => this.#deps.onRunning(),
+        () => undefined,
+      );
+      await this.#sync.run(signal);
+    } finally {
+      await reconciler[Symbol.asyncDispose]();
+      await this.#source[Symbol.asyncDispose]();
+    }
+  }
+
+  async #loadInventory(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#inventory.load(signal);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#deps.logger.warn({ err: error, attempt }, 'the inventory cannot be read yet; nothing is applied before');
+        await this.#deps.clock.sleep(backoffMs(RETRY, attempt, this.#deps.random), signal);
+      }
+    }
+  }
+}

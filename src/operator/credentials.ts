@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { ClusterApi } from '../kube/cluster-api.ts';
+import type { RegisterResponse } from '../protocol/register.ts';
+import type { Cluster } from '../resources/cluster.ts';
+import { CLUSTER_ID_LABEL, CREDENTIALS_SECRET, META_FIELD_MANAGER } from '../resources/labels.ts';
+import { Secret } from '../runtime/secret.ts';
+import { ownerOf, readSecret, writeSecret } from './owned-secret.ts';
+
+/** Annotations of the credential Secret: none of them is a secret. */
+const EXPIRES_AT = 'ops.service.io/expires-at';
+const ROTATE_AFTER = 'ops.service.io/rotate-after';
+const REGISTERED_WITH = 'ops.service.io/registration-token-sha256';
+
+/** What the credential Secret holds. `token` and `clusterId` are there once the cluster is registered. */
+export interface Credentials {
+  readonly token?: Secret;
+  readonly clusterId?: string;
+  /** PEM roots; an admin may put them there before the registration, for a private CA. */
+  readonly caCertificate: string;
+  readonly expiresAt?: string;
+  readonly rotateAfter?: string;
+  /** Fingerprint of the registration token that this came from. */
+  readonly registeredWith?: string;
+}
+
+/** Tells registration tokens apart without keeping one. */
+export function registrationFingerprint(token: string): string {
+  return createHash('sha256').update(token, 'utf8').digest('hex').slice(0, 16);
+}
+
+/** @throws KubeError */
+export async function readCredentials(api: ClusterApi, namespace: string, signal: AbortSignal): Promise<Credentials> {
+  const secret = await readSecret(api, { namespace, name: CREDENTIALS_SECRET }, signal);
+  const token = secret?.data['token'];
+  const {
+    [EXPIRES_AT]: expiresAt,
+    [ROTATE_AFTER]: rotateAfter,
+    [REGISTERED_WITH]: registeredWith,
+  } = secret?.annotations ?? {};
+  const clusterId = secret?.labels[CLUSTER_ID_LABEL];
+  return {
+    caCertificate: secret?.data['ca.crt']?.expose() ?? '',
+    ...(token === undefined || token.expose().trim() === '' ? {} : { token: new Secret(token.expose().trim()) }),
+    ...(clusterId === undefined ? {} : { clusterId }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(rotateAfter === undefined ? {} : { rotateAfter }),
+    ...(registeredWith === undefined ? {} : { registeredWith }),
+  };
+}
+
+/** Stores what a registration gave. @throws KubeError */
+export async function storeCredentials(
+  api: ClusterApi,
+  cluster: Cluster,
+  granted: RegisterResponse,
+  registrationToken: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await writeSecret(
+    api,
+    {
+      namespace: cluster.metadata.namespace ?? '',
+      name: CREDENTIALS_SECRET,
+      data: { token: new Secret(granted.token), 'ca.crt': new Secret(granted.ca_certificate) },
+      owner: ownerOf(cluster),
+      labels: { [CLUSTER_ID_LABEL]: granted.cluster_id },
+      annotations: {
+        [EXPIRES_AT]: granted.expires_at,
+        [ROTATE_AFTER]: granted.rotate_after,
+        [REGISTERED_WITH]: registrationFingerprint(registrationToken),
+      },
+      how: 'apply',
+    },
+    META_FIELD_MANAGER,
+    signal,
+  );
+}

@@ -1,0 +1,96 @@
+import { EventBatcher } from '../events/report/event-batcher.ts';
+import { EventReporter } from '../events/report/event-reporter.ts';
+import type { Reporter, StatusChange } from '../events/report/reporter.ts';
+import { Sequence } from '../events/report/sequence.ts';
+import type { ClusterApi } from '../kube/cluster-api.ts';
+import type { Condition } from '../protocol/condition.ts';
+import type { AgentEvent } from '../protocol/event.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { AgentSession } from './agent-session.ts';
+import { postEvents } from './post-events.ts';
+
+export interface EventPipelineDeps {
+  readonly api: ClusterApi;
+  readonly namespace: string;
+  readonly labels: () => Readonly<Record<string, string>>;
+  readonly session: AgentSession;
+  readonly batch: () => { readonly size: number; readonly ms: number };
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onOverflow: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
+  /** All that a full snapshot sends, once the buffer has drained after drops. */
+  readonly snapshot: () => readonly StatusChange[];
+  readonly capacity?: number;
+}
+
+/** reporter ──► buffer ──► batcher ──► `POST /api/agent/events`. */
+export class EventPipeline implements Reporter {
+  readonly #batcher: EventBatcher;
+  readonly #reporter: EventReporter;
+  #dropped = 0;
+  #told = 0;
+
+  constructor(deps: EventPipelineDeps) {
+    const { api, clock, namespace, labels } = deps;
+    const sequence = new Sequence({ api, clock, namespace, labels });
+    this.#batcher = new EventBatcher({
+      ...deps,
+      post: (events, signal) => postEvents(deps.session, events, signal),
+      sequence: (signal) => sequence.next(signal),
+      onDropped: (dropped) => {
+        this.#dropped = dropped;
+        // The condition is itself an event that may displace another: told at each doubling, it cannot feed on itself.
+        if (dropped < this.#told * 2) return;
+        this.#told = Math.max(1, dropped);
+        deps.onOverflow(overflowing(dropped));
+      },
+      onDrained: () => {
+        this.#told = 0;
+        for (const change of deps.snapshot()) this.statusChanged(change);
+        deps.onOverflow(withinBounds(this.#dropped));
+      },
+    });
+    this.#reporter = new EventReporter({ clock, enqueue: (event) => this.#batcher.enqueue(event) });
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  statusChanged(change: StatusChange): void {
+    this.#reporter.statusChanged(change);
+  }
+
+  beat(event: AgentEvent): void {
+    this.#batcher.beat(event);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#batcher.run(signal);
+  }
+
+  async drain(signal: AbortSignal): Promise<void> {
+    await this.#batcher.drain(signal);
+  }
+}
+
+function overflowing(dropped: number): Omit<Condition, 'lastTransitionTime'> {
+  return {
+    type: 'BufferOverflow',
+    status: 'True',
+    reason: Reason.EventsDropped,
+    message: `${dropped} or more events were dropped since the operator started; a full snapshot follows once the buffer is empty`,
+  };
+}
+
+function withinBounds(dropped: number): Omit<Condition, 'lastTransitionTime'> {
+  return {
+    type: 'BufferOverflow',
+    status: 'False',
+    reason: Reason.BufferWithinBounds,
+    message: `a full snapshot was sent after ${dropped} events had been dropped since the operator started`,
+  };
+}

@@ -1,0 +1,87 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CONNECTIVITY_MODES, type ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { ContactState } from './contact.ts';
+
+export interface ProbesDeps {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Why the operator is not ready, or undefined when it is. */
+  readonly notReady: () => string | undefined;
+  readonly connectivity: () => { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined;
+  readonly droppedEvents: () => number;
+}
+
+export interface Probes extends AsyncDisposable {
+  readonly url: string;
+}
+
+const STATES: readonly ContactState[] = ['connected', 'reconnecting', 'disconnected'];
+
+/** Serves `/healthz`, `/readyz` and `/metrics`. @throws when the address cannot be listened on */
+export async function startProbes(deps: ProbesDeps): Promise<Probes> {
+  const server = createServer((request, response) => {
+    const { status, type, body } = answer(request.url ?? '/', deps);
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  server.requestTimeout = 5000;
+  await listen(server, deps.listen);
+  const { address, port, family } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+function answer(
+  url: string,
+  deps: ProbesDeps,
+): { readonly status: number; readonly type: string; readonly body: string } {
+  const type = 'text/plain; charset=utf-8';
+  switch (url.replace(/\?.*$/, '')) {
+    case '/healthz':
+      return { status: 200, type, body: 'ok\n' };
+    case '/readyz': {
+      const reason = deps.notReady();
+      return reason === undefined ? { status: 200, type, body: 'ok\n' } : { status: 503, type, body: `${reason}\n` };
+    }
+    case '/metrics':
+      return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(deps) };
+    default:
+      return { status: 404, type, body: 'here are /healthz, /readyz and /metrics\n' };
+  }
+}
+
+/** Prometheus text format 0.0.4. */
+export function metricsText(deps: Pick<ProbesDeps, 'connectivity' | 'droppedEvents'>): string {
+  const now = deps.connectivity();
+  const modes = now === undefined ? [] : CONNECTIVITY_MODES.filter((mode) => mode === now.mode);
+  const series = modes.flatMap((mode) =>
+    STATES.map(
+      (state) => `service_operator_connectivity{mode="${mode}",state="${state}"} ${state === now?.state ? 1 : 0}`,
+    ),
+  );
+  return [
+    '# HELP service_operator_connectivity Whether the control plane answers: 1 for the state that holds.',
+    '# TYPE service_operator_connectivity gauge',
+    ...series,
+    '# HELP service_operator_events_dropped_total Events that were dropped before they reached the control plane.',
+    '# TYPE service_operator_events_dropped_total counter',
+    `service_operator_events_dropped_total ${deps.droppedEvents()}`,
+    '',
+  ].join('\n');
+}
+
+async function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at.port, at.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

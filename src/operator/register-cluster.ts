@@ -1,0 +1,98 @@
+import { AGENT_PATHS } from './agent-paths.ts';
+import type { ErrorCode } from '../protocol/app-error.ts';
+import { compileParser } from '../protocol/parse.ts';
+import { RegisterResponse, type PublicJwk } from '../protocol/register.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { AgentAnswer } from './agent-answer.ts';
+import type { AgentClient } from './agent-client.ts';
+import { OPERATOR_VERSION } from './operator-version.ts';
+
+export type RegisterOutcome =
+  | { readonly state: 'registered'; readonly granted: RegisterResponse }
+  /** Nothing will change without a person: the token, or the record it belongs to, is refused. */
+  | { readonly state: 'refused'; readonly reason: Reason; readonly message: string }
+  | { readonly state: 'unavailable'; readonly message: string; readonly retryAfterMs?: number };
+
+export interface RegisterRequestParts {
+  readonly token: string;
+  readonly clusterUid: string;
+  readonly publicKey: PublicJwk;
+}
+
+const parseResponse = compileParser(RegisterResponse);
+
+const FRESH_TOKEN =
+  'Issue a fresh token for this cluster (POST /api/v1/clusters/<id>/registration-token) and set it as spec.registration.token.';
+
+/** Offers the one-time registration token, once. Rejects only when aborted. */
+export async function registerCluster(
+  client: AgentClient,
+  parts: RegisterRequestParts,
+  signal: AbortSignal,
+): Promise<RegisterOutcome> {
+  const body = {
+    token: parts.token,
+    cluster_uid: parts.clusterUid,
+    public_key: parts.publicKey,
+    operator_version: OPERATOR_VERSION,
+  };
+  const answer = await client.call({ method: 'POST', path: AGENT_PATHS.register, body }, undefined, signal);
+  switch (answer.state) {
+    case 'ok':
+      return granted(answer.body);
+    case 'refused':
+      return refused(answer);
+    case 'unavailable': {
+      const { message, retryAfterMs } = answer;
+      return { state: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    }
+  }
+}
+
+function granted(body: unknown): RegisterOutcome {
+  try {
+    return { state: 'registered', granted: parseResponse(body) };
+  } catch (error) {
+    // The token is spent by now; another try would only be told so.
+    return {
+      state: 'refused',
+      reason: Reason.RegistrationRefused,
+      message: `The control plane's answer to the registration cannot be read: ${(error as Error).message}. ${FRESH_TOKEN}`,
+    };
+  }
+}
+
+/** What is to be done about a refusal; `said` is the control plane's own message. */
+const REFUSALS: Partial<Record<ErrorCode, { readonly reason: Reason; readonly explain: (said: string) => string }>> = {
+  registration_token_used: {
+    reason: Reason.RegistrationRefused,
+    explain: () =>
+      `The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential. ${FRESH_TOKEN}`,
+  },
+  registration_token_expired: {
+    reason: Reason.RegistrationRefused,
+    explain: () => `The registration token has expired. ${FRESH_TOKEN}`,
+  },
+  invalid_token: {
+    reason: Reason.RegistrationRefused,
+    explain: () =>
+      `The control plane does not know the registration token; look whether it was copied whole and for this control plane. ${FRESH_TOKEN}`,
+  },
+  cluster_mismatch: {
+    reason: Reason.ClusterUidMismatch,
+    explain: (said) =>
+      `${said}. The record is bound to another cluster: create one for this cluster, or have an admin bind the record anew.`,
+  },
+  cluster_disabled: {
+    reason: Reason.ClusterDisabled,
+    explain: (said) => `${said}. Have an admin enable the cluster, then set a fresh registration token.`,
+  },
+};
+
+function refused(answer: Extract<AgentAnswer, { readonly state: 'refused' }>): RegisterOutcome {
+  const { reason, explain } = REFUSALS[answer.code] ?? {
+    reason: Reason.RegistrationRefused,
+    explain: (said: string) => `The control plane refused the registration (${answer.code}): ${said}. ${FRESH_TOKEN}`,
+  };
+  return { state: 'refused', reason, message: explain(answer.message) };
+}

@@ -1,0 +1,209 @@
+import type { ClusterApi } from '../kube/cluster-api.ts';
+import type { Condition } from '../protocol/condition.ts';
+import type { Cluster } from '../resources/cluster.ts';
+import { Reason } from '../resources/reasons.ts';
+import { backoffMs } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { Wake } from '../runtime/wake.ts';
+import { AgentClient } from './agent-client.ts';
+import type { AgentSession } from './agent-session.ts';
+import type { Contact } from './contact.ts';
+import { readCredentials, registrationFingerprint, storeCredentials, type Credentials } from './credentials.ts';
+import { ensureKeypair, type KeyRing } from './keypair.ts';
+import { USER_AGENT } from './operator-version.ts';
+import { registerCluster } from './register-cluster.ts';
+
+export interface RegistrarDeps {
+  readonly api: ClusterApi;
+  /** The `Cluster` resource as it is now. */
+  readonly cluster: () => Cluster;
+  readonly session: AgentSession;
+  readonly contact: Contact;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onKeys: (keys: KeyRing) => void;
+  readonly onCredentials: (credentials: Credentials & { readonly clusterId: string }) => void;
+  readonly onRegistered: (clusterId: string) => void;
+  readonly onAuthenticated: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
+  readonly onConfigRevision: (revision: string) => void;
+}
+
+const RETRY = { minMs: 1000, maxMs: 60_000 };
+/** How often the Secret is read while there is no accepted credential: an admin may put one there by hand. */
+const LOOK_MS = 10_000;
+const IDLE_MS = 300_000;
+
+/**
+ * Gives the session a credential: the one in the Secret, or a new one for the registration token in the `Cluster`
+ * resource. A token is offered once: a refused or a used one is not offered again until it changes.
+ */
+export class Registrar implements AsyncDisposable {
+  readonly #deps: RegistrarDeps;
+  readonly #wake = new Wake();
+  #client: { readonly client: AgentClient; readonly key: string } | undefined;
+  #refusedToken: string | undefined;
+  #failures = 0;
+
+  constructor(deps: RegistrarDeps) {
+    this.#deps = deps;
+  }
+
+  /** The `Cluster` resource changed. */
+  clusterChanged(): void {
+    this.#wake.ring();
+  }
+
+  /** Runs until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let wait: number;
+      try {
+        wait = await this.#step(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#deps.logger.warn({ err: error }, 'the registration cannot go on now');
+        wait = this.#retry();
+      }
+      await this.#wake.waitAtMost(wait, this.#deps.clock, signal).catch(() => undefined);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client?.client[Symbol.asyncDispose]();
+  }
+
+  /** Answers how long nothing will be to do, in milliseconds. */
+  async #step(signal: AbortSignal): Promise<number> {
+    const cluster = this.#deps.cluster();
+    const keys = await ensureKeypair(this.#deps.api, cluster, signal);
+    this.#deps.onKeys(keys);
+    const credentials = await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal);
+    const offered = cluster.spec.registration?.token;
+    if (offered !== undefined && this.#mayOffer(offered, credentials)) {
+      return this.#register(cluster, offered, keys, credentials, signal);
+    }
+    if (credentials.token !== undefined) return this.#use(credentials, cluster);
+    if (this.#refusedToken === undefined) {
+      this.#deps.onAuthenticated({
+        type: 'Authenticated',
+        status: 'False',
+        reason: Reason.NotRegistered,
+        message: 'There is no credential and no registration token. Set the token as spec.registration.token.',
+      });
+    }
+    return LOOK_MS;
+  }
+
+  #mayOffer(token: string, credentials: Credentials): boolean {
+    const fingerprint = registrationFingerprint(token);
+    if (fingerprint === this.#refusedToken || fingerprint === credentials.registeredWith) return false;
+    // A credential of unknown origin is used as long as it is accepted.
+    const unknownOrigin = credentials.token !== undefined && credentials.registeredWith === undefined;
+    return !unknownOrigin || this.#deps.session.state === 'stopped';
+  }
+
+  async #register(
+    cluster: Cluster,
+    token: string,
+    keys: KeyRing,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const clusterUid = await kubeSystemUid(this.#deps.api, signal);
+    const client = this.#clientFor(cluster, credentials.caCertificate);
+    const outcome = await registerCluster(client, { token, clusterUid, publicKey: keys.publicJwk }, signal);
+    switch (outcome.state) {
+      case 'registered': {
+        this.#deps.contact.answered();
+        await this.#store(cluster, outcome.granted, token, signal);
+        this.#failures = 0;
+        this.#deps.logger.info({ clusterId: outcome.granted.cluster_id }, 'registered');
+        this.#deps.onRegistered(outcome.granted.cluster_id);
+        return this.#use(await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal), cluster);
+      }
+      case 'refused':
+        this.#deps.contact.answered();
+        this.#refusedToken = registrationFingerprint(token);
+        this.#deps.logger.error({ reason: outcome.reason }, outcome.message);
+        this.#deps.onAuthenticated({
+          type: 'Authenticated',
+          status: 'False',
+          reason: outcome.reason,
+          message: outcome.message,
+        });
+        return LOOK_MS;
+      case 'unavailable':
+        this.#deps.contact.failed(outcome.message);
+        return Math.max(outcome.retryAfterMs ?? 0, this.#retry());
+    }
+  }
+
+  /** The token is spent, so the answer must not be lost to one failed write. */
+  async #store(
+    cluster: Cluster,
+    granted: Parameters<typeof storeCredentials>[2],
+    token: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await storeCredentials(this.#deps.api, cluster, granted, token, signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        this.#deps.logger.warn({ err: error, attempt }, 'the new credential cannot be saved yet');
+        await this.#deps.clock.sleep(backoffMs(RETRY, attempt, this.#deps.random), signal);
+      }
+    }
+  }
+
+  #use(credentials: Credentials, cluster: Cluster): number {
+    const { token, clusterId = cluster.status?.clusterId } = credentials;
+    if (token === undefined || clusterId === undefined) {
+      this.#deps.onAuthenticated({
+        type: 'Authenticated',
+        status: 'False',
+        reason: Reason.NotRegistered,
+        message:
+          'The credential Secret has a token but not the label app.service.io/cluster-id, so nobody knows whose it is. Add the label, or set a fresh registration token as spec.registration.token.',
+      });
+      return LOOK_MS;
+    }
+    this.#failures = 0;
+    const identity = { token, clusterId };
+    const client = this.#clientFor(cluster, credentials.caCertificate);
+    if (!this.#deps.session.uses(client, identity)) {
+      this.#deps.onCredentials({ ...credentials, clusterId });
+      this.#deps.session.use(client, identity);
+    }
+    return this.#deps.session.state === 'stopped' ? LOOK_MS : IDLE_MS;
+  }
+
+  /** One client for one address and CA; another address or CA gets another. */
+  #clientFor(cluster: Cluster, caCertificate: string): AgentClient {
+    const baseUrl = cluster.spec.controlPlaneBaseUrl;
+    const key = `${baseUrl}\n${caCertificate}`;
+    if (this.#client?.key === key) return this.#client.client;
+    const old = this.#client?.client;
+    const { clock, onConfigRevision } = this.#deps;
+    const client = new AgentClient({ baseUrl, caCertificate, userAgent: USER_AGENT, clock, onConfigRevision });
+    this.#client = { client, key };
+    old?.[Symbol.asyncDispose]().catch(() => undefined);
+    return client;
+  }
+
+  #retry(): number {
+    this.#failures += 1;
+    return backoffMs(RETRY, this.#failures, this.#deps.random);
+  }
+}
+
+/** The UID of `kube-system` names a cluster for its lifetime. */
+async function kubeSystemUid(api: ClusterApi, signal: AbortSignal): Promise<string> {
+  const namespace = await api.get({ apiVersion: 'v1', kind: 'Namespace', name: 'kube-system' }, signal);
+  const uid = namespace?.metadata.uid;
+  if (uid === undefined) throw new Error('the namespace kube-system cannot be read, its UID names this cluster');
+  return uid;
+}
