@@ -30,7 +30,8 @@ const STEPS: readonly Step[] = [
 ];
 
 const AFTER_LOST_RACE_MS = 50;
-const AFTER_REFUSAL_MS = 60_000;
+/** What a person mends is looked at again by itself, for what no watch tells of: rights, a webhook, a new kind. */
+const AFTER_REFUSAL_MS = 30_000;
 
 /**
  * One pass over one instance: observe, run the steps, write the status once. Level-triggered: it may be called at any

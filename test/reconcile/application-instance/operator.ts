@@ -1,0 +1,67 @@
+import type { StatusChange } from '../../../src/events/report/reporter.ts';
+import type { ClusterApi } from '../../../src/kube/cluster-api.ts';
+import type { ClusterPolicy } from '../../../src/reconcile/cluster-policy.ts';
+import { Inventory } from '../../../src/reconcile/inventory.ts';
+import { startReconciler, type Reconciler } from '../../../src/reconcile/reconciler.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { aPolicy, CLUSTER_ID } from '../manifests.ts';
+import { RecordingApi, type Recorded } from '../recording-api.ts';
+import { logger } from '../test-cluster.ts';
+
+/** A reconciler and what it said, as one process would hold them. */
+export interface Operator extends AsyncDisposable {
+  readonly recording: RecordingApi;
+  readonly inventory: Inventory;
+  readonly reconciler: Reconciler;
+  readonly reported: readonly StatusChange[];
+  /** Cluster events, `<type> <reason>: <message>`. */
+  readonly events: readonly string[];
+  allow(policy: ClusterPolicy): void;
+  /** `<intent>: <type>=<status>/<reason> …` of each report, in order. */
+  readonly story: readonly string[];
+}
+
+export async function startOperator(
+  api: ClusterApi,
+  options: { readonly beforeWrite?: (write: Recorded) => void; readonly policy?: ClusterPolicy } = {},
+): Promise<Operator> {
+  const recording = new RecordingApi(api);
+  const inventory = new Inventory({ api, logger, clusterId: () => CLUSTER_ID });
+  await inventory.load(new AbortController().signal);
+  const reported: StatusChange[] = [];
+  const events: string[] = [];
+  let policy = options.policy ?? aPolicy();
+  let changed = (): void => undefined;
+  if (options.beforeWrite !== undefined) recording.beforeWrite = options.beforeWrite;
+  const reconciler = startReconciler({
+    api: recording.api,
+    inventory,
+    reporter: { statusChanged: (change) => void reported.push(change) },
+    recorder: { record: (_, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`) },
+    clock: systemClock,
+    random: () => 0,
+    logger,
+    policy: () => policy,
+    onPolicyChange: (listener) => {
+      changed = listener;
+    },
+  });
+  return {
+    recording,
+    inventory,
+    reconciler,
+    reported,
+    events,
+    allow(next) {
+      policy = next;
+      changed();
+    },
+    get story() {
+      return reported.map(({ source, after }) => {
+        const conditions = after.map(({ type, status, reason }) => `${type}=${status}/${reason ?? ''}`);
+        return `${source.intentId ?? '?'}: ${conditions.join(' ')}`;
+      });
+    },
+    [Symbol.asyncDispose]: async () => reconciler[Symbol.asyncDispose](),
+  };
+}
