@@ -7,7 +7,7 @@ import { Inventory } from '../../src/reconcile/inventory.ts';
 import type { ApplicationInstance } from '../../src/resources/application-instance.ts';
 import { refOf, type KubeObject } from '../../src/resources/kube-object.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { anInstance, aNamespace, aPolicy, aTombstone, CLUSTER_ID, type InstanceOptions } from './manifests.ts';
+import { anInstance, aNamespace, aPolicy, CLUSTER_ID, file, stone } from './manifests.ts';
 import { RecordingApi } from './recording-api.ts';
 import { logger, startTestCluster, type TestCluster } from './test-cluster.ts';
 
@@ -45,16 +45,6 @@ async function apply(set: Partial<DesiredSet>) {
   return await loop.apply(whole, signal);
 }
 
-function file(options: InstanceOptions = {}): DesiredSet['objects'][number] {
-  const object = anInstance(options);
-  return { key: `apps/${object.metadata.namespace}/${object.metadata.name}.yaml`, object };
-}
-
-function stone(change: Parameters<typeof aTombstone>[0] = {}): DesiredSet['removals'][number] {
-  const tombstone = aTombstone(change);
-  return { key: `tombstones/${tombstone.namespace}/${tombstone.name}.json`, tombstone };
-}
-
 async function read(name = 'podinfo'): Promise<ApplicationInstance | undefined> {
   return await cluster.api.get<ApplicationInstance>({ ...podinfo, name });
 }
@@ -75,7 +65,9 @@ describe('the apply loop', () => {
       'service-operator Apply',
     ]);
     const stored = await cluster.api.get<KubeObject & { data: Record<string, string> }>({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'service-system' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      namespace: 'service-system',
       name: 'service-operator-inventory',
     });
     expect(stored?.metadata.labels).toEqual({
@@ -84,9 +76,17 @@ describe('the apply loop', () => {
     });
     const uid = live?.metadata.uid ?? '';
     expect(JSON.parse(stored?.data[uid] ?? '')).toMatchObject({
-      ...{ apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name: 'podinfo' },
-      ...{ uid, epoch: 1, generation: 1, intentId: 'int-1', sourceKey: 'apps/shop/podinfo.yaml' },
-      ...{ mode: 'gitops', revision: 'rev-1' },
+      apiVersion: 'apps.service.io/v1alpha1',
+      kind: 'ApplicationInstance',
+      namespace: 'shop',
+      name: 'podinfo',
+      uid,
+      epoch: 1,
+      generation: 1,
+      intentId: 'int-1',
+      sourceKey: 'apps/shop/podinfo.yaml',
+      mode: 'gitops',
+      revision: 'rev-1',
     });
   });
 
@@ -97,7 +97,7 @@ describe('the apply loop', () => {
       if (turn === 'a new process') await restart();
       recording.forget();
       const report = await apply({ ...set, revision: 'rev-2' });
-      expect(recording.writes, turn).toEqual([]);
+      expect([turn, recording.writes]).toEqual([turn, []]);
       expect([...report.outcomes.values()].map(({ state }) => state)).toEqual(['absent', 'unchanged', 'unchanged']);
     }
   });
@@ -215,7 +215,9 @@ describe('the apply loop', () => {
   it('rebuilds a lost inventory from labels, deletes nothing, and still knows what vanished', async () => {
     await apply({ objects: [file()] });
     await cluster.api.delete({
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', namespace: 'service-system' },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      namespace: 'service-system',
       name: 'service-operator-inventory',
     });
     await restart();
@@ -250,13 +252,20 @@ describe('the apply loop', () => {
 
   it('reads anew and goes on when the object changes under its write', async () => {
     await apply({ objects: [file()] });
-    const slow = { ...recording.api, apply: racing(recording.api.apply, () => cluster.api) };
-    const loop = createApplyLoop({ api: slow, inventory, clock: systemClock, logger, policy: () => policy });
-    const objects = [file({ source: '1.2', version: '6.6.1' })];
-    const report = await loop.apply(
-      { revision: 'rev-2', scope: 'complete', objects, removals: [], faults: [] },
-      signal,
-    );
+    cluster.sandbox.faults.add({
+      match: ({ method, path }) => method === 'PATCH' && path.endsWith('/podinfo'),
+      times: 1,
+      respond: {
+        status: 409,
+        body: JSON.stringify({
+          kind: 'Status',
+          code: 409,
+          reason: 'Conflict',
+          message: 'the object has been modified',
+        }),
+      },
+    });
+    const report = await apply({ objects: [file({ source: '1.2', version: '6.6.1' })] });
     expect(report.outcomes.get('apps/shop/podinfo.yaml')).toEqual({ state: 'applied' });
     expect(recording.writes.filter((write) => write === 'apply ApplicationInstance shop/podinfo')).toHaveLength(3);
     expect((await read())?.spec.chart.version).toBe('6.6.1');
@@ -287,15 +296,3 @@ describe('the apply loop', () => {
     expect(recording.writes).toEqual([]);
   });
 });
-
-/** The first call of `apply` finds that someone wrote just before. */
-function racing(apply: RecordingApi['api']['apply'], api: () => TestCluster['api']): RecordingApi['api']['apply'] {
-  let isFirst = true;
-  return async (object, options, until) => {
-    if (isFirst) {
-      isFirst = false;
-      await api().mergePatch(refOf(object), { metadata: { annotations: { touched: 'yes' } } });
-    }
-    return await apply(object, options, until);
-  };
-}

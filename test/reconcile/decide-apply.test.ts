@@ -16,8 +16,14 @@ function recordOf(situation: ApplySituation): InventoryRecord {
   const decision = decideApply(situation);
   if (decision.kind !== 'write') throw new Error('not written');
   return {
-    ...{ apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name: 'podinfo' },
-    ...{ uid: 'uid-1', epoch: 1, generation: 2, sourceKey: 'apps/shop/podinfo.yaml' },
+    apiVersion: 'apps.service.io/v1alpha1',
+    kind: 'ApplicationInstance',
+    namespace: 'shop',
+    name: 'podinfo',
+    uid: 'uid-1',
+    epoch: 1,
+    generation: 2,
+    sourceKey: 'apps/shop/podinfo.yaml',
     fingerprint: decision.fingerprint,
   };
 }

@@ -1,3 +1,4 @@
+import type { DesiredItem, Removal } from '../../src/delivery/delivery.ts';
 import type { Tombstone } from '../../src/intent/rendered.ts';
 import type { ClusterPolicy } from '../../src/reconcile/cluster-policy.ts';
 import type { ApplicationInstance, ApplicationInstanceSpec } from '../../src/resources/application-instance.ts';
@@ -71,4 +72,16 @@ export function aTombstone(change: Partial<Tombstone> = {}): Tombstone {
     time: '2026-01-01T00:00:00Z',
     ...change,
   };
+}
+
+/** An instance in the file where its intent puts it. */
+export function file(options: InstanceOptions = {}): DesiredItem {
+  const object = anInstance(options);
+  return { key: `apps/${object.metadata.namespace}/${object.metadata.name}.yaml`, object };
+}
+
+/** A tombstone in its file. */
+export function stone(change: Partial<Tombstone> = {}): Removal {
+  const tombstone = aTombstone(change);
+  return { key: `tombstones/${tombstone.namespace}/${tombstone.name}.json`, tombstone };
 }
