@@ -63,9 +63,11 @@ export function reportStatus(reporter: Reporter, before: OwnObject, draft: Statu
   const sourceBefore = before.status?.source;
   const isSameSource =
     canonicalJson(sourceBefore ?? {}) === canonicalJson(statusSourceOf(draft.source)) && sourceBefore !== undefined;
+  // Of another intent nothing has been reported yet: a failure that looks like the one before is its own all the same.
+  const isSameIntent = sourceBefore?.intentId === draft.source.intentId;
   reporter.statusChanged({
     ref: resourceRefOf(before),
-    before: before.status?.conditions ?? [],
+    before: isSameIntent ? (before.status?.conditions ?? []) : [],
     after: draft.conditions,
     source: draft.source,
     ...(sourceBefore === undefined ? {} : { sourceBefore: isSameSource ? draft.source : sourceBefore }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { findCondition } from '../../../src/resources/conditions.ts';
+import { changedConditions, findCondition } from '../../../src/resources/conditions.ts';
 import type { HelmRelease } from '../../../src/resources/flux-helm-release.ts';
 import type { HelmRepository } from '../../../src/resources/flux-helm-repository.ts';
 import type { OciRepository } from '../../../src/resources/flux-oci-repository.ts';
@@ -125,9 +125,19 @@ describe('an ApplicationInstance', () => {
     await stage.deliver({ source: '1.2', intentId: 'int-2' });
     await stage.until('int-2', 'Ready', 'HelmReleaseReady');
     const last = stage.operator.reported.at(-1);
-    expect(last?.after).toEqual(last?.before);
+    expect(last?.before).toEqual([]);
+    expect(last?.after).toEqual(stage.operator.reported.at(-2)?.after);
     expect(last?.source).toMatchObject({ intentId: 'int-2', generation: 2 });
     expect(last?.sourceBefore).toMatchObject({ intentId: 'int-1' });
+  });
+
+  it('reports a failure again for the next intent, although nothing about it differs', async () => {
+    await stage.deliver({ version: '6.9.9' });
+    await stage.until('int-1', 'Degraded', 'SourceUnavailable');
+    await stage.deliver({ version: '6.9.9', source: '1.2', intentId: 'int-2' });
+    await stage.until('int-2', 'Degraded', 'SourceUnavailable');
+    const last = stage.operator.reported.at(-1);
+    expect(changedConditions(last?.before ?? [], last?.after ?? []).map(({ type }) => type)).toContain('Degraded');
   });
 
   it('is Degraded with the words of the source when the version is in no registry', async () => {
