@@ -19,7 +19,7 @@ import { Contact, type ContactState } from './contact.ts';
 import { Core } from './core.ts';
 import { readCredentials } from './credentials.ts';
 import { EventPipeline } from './event-pipeline.ts';
-import { gitTargetOf } from './git-target.ts';
+import { gitTargetOf } from './open-git-target.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { KeyRing } from './keypair.ts';
 import { OPERATOR_VERSION } from './operator-version.ts';

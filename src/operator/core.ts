@@ -1,4 +1,5 @@
-import { GitSource, type GitTarget } from '../delivery/gitops/git-source.ts';
+import { GitSource } from '../delivery/gitops/git-source.ts';
+import type { GitTarget } from '../delivery/gitops/git-target.ts';
 import { ACCEPT_REMOVALS_ANNOTATION } from '../delivery/gitops/removal-breaker.ts';
 import type { DesiredSet } from '../delivery/delivery.ts';
 import type { Reporter, StatusChange } from '../events/report/reporter.ts';

@@ -72,6 +72,18 @@ export class BranchWriter implements AsyncDisposable {
     return this.#found({ commit, root: await this.mirror.readTreeOfCommit(commit) }, rewritten);
   }
 
+  /** Asks the host where the branch is now, whatever is known. Somebody else may have pushed. */
+  async look(credential: GitCredential, signal: AbortSignal): Promise<Answered<Tip>> {
+    const advertised = await advertise(this.#exchange, credential, signal);
+    if (advertised.state === 'rejected') return advertised;
+    if (this.#tip === undefined || advertised.value.refs.get(this.#ref) !== this.#tip.commit) {
+      this.#tip = undefined;
+      this.#capabilities = undefined;
+    }
+    const found = await this.tip(credential, signal);
+    return found.state === 'rejected' ? found : { state: 'ok', value: found.value.tip };
+  }
+
   /** Moves the branch from the known tip to `next`. On anything but `ok` and `refused` the tip is unknown afterwards. */
   async push(
     next: Tip & { readonly commit: string },

@@ -1,8 +1,9 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { simpleGit, type SimpleGit } from 'simple-git';
 import type { Logger } from '../../runtime/logger.ts';
+import { GitCommand } from './git-command.ts';
 import { GitFault, gitFaultOf } from './git-fault.ts';
+import { configureSparseRepository } from './sparse-repository.ts';
 
 export interface GitCacheDeps {
   /** Of this copy alone; it is made, and thrown away whenever it turns out to be broken. */
@@ -31,8 +32,7 @@ export interface Fetched {
   readonly rewritten: boolean;
 }
 
-const COMMAND_TIMEOUT_MS = 120_000;
-/** Each fetch leaves a pack; a fresh clone is cheaper than housekeeping in a cache. */
+/** Each fetch leaves a pack; a fresh copy is cheaper than housekeeping in a cache. */
 const MAX_PACKS = 300;
 /** A README and the like beside our directory do not make the repository a shared one. */
 const MAX_OTHER_FILES = 5;
@@ -46,38 +46,41 @@ const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
  */
 export class GitCache {
   readonly #deps: GitCacheDeps;
+  readonly #git: GitCommand;
   #opened = false;
   /** Nothing but our directory is in the repository: then its contents come with each fetch, which saves a round trip. */
   #dedicated: boolean | undefined;
 
   constructor(deps: GitCacheDeps) {
     this.#deps = deps;
+    this.#git = new GitCommand({ directory: deps.directory, environment: deps.environment });
   }
 
-  /** Whether `--filter` is left out of fetches. */
-  get dedicated(): boolean {
-    return this.#dedicated === true;
+  /** Makes the copy, still empty, where there is none: so that the first fetch has less to do. @throws GitFault */
+  async prepare(signal: AbortSignal): Promise<void> {
+    if (this.#opened) return;
+    if (!(await this.#isUsable())) await this.#create(signal);
+    this.#opened = true;
   }
 
   /** Brings the copy up to the branch's tip. @throws GitFault */
   async fetch(signal: AbortSignal): Promise<Fetched> {
-    if (!this.#opened && (await this.#isUsable())) this.#opened = true;
-    if (this.#opened) {
-      try {
-        const fetched = await this.#fetchTip(signal);
-        this.#dedicated ??= await this.#isDedicated(fetched.commit, signal);
-        return fetched;
-      } catch (error) {
-        signal.throwIfAborted();
-        const fault = gitFaultOf(error);
-        if (fault.kind !== 'broken') throw fault;
-        this.#deps.logger.warn({ message: fault.message }, 'the Git copy is broken and is cloned again');
-      }
+    try {
+      await this.prepare(signal);
+      if (!(await this.#isUsable())) throw new GitFault('broken', `the copy is gone or has ${MAX_PACKS} packs`);
+      return await this.#fetchTip(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const fault = gitFaultOf(error);
+      if (fault.kind !== 'broken') throw fault;
+      this.#deps.logger.info({ message: fault.message }, 'the Git copy is thrown away and fetched anew');
     }
-    return this.#clone(signal);
+    await this.discard();
+    await this.prepare(signal);
+    return this.#fetchTip(signal);
   }
 
-  /** Throws the copy away; the next fetch clones. */
+  /** Throws the copy away; the next fetch starts anew. */
   async discard(): Promise<void> {
     this.#opened = false;
     await rm(this.#deps.directory, { recursive: true, force: true });
@@ -86,12 +89,12 @@ export class GitCache {
   /** Everything in the directory at a commit, directories and the directory itself included. @throws GitFault */
   async list(commit: string, signal: AbortSignal): Promise<readonly TreeEntry[]> {
     const limit = this.#deps.path === '' ? [] : ['--', this.#deps.path];
-    return parseTree(await this.#run(['ls-tree', '-r', '-t', '-z', '--full-tree', commit, ...limit], signal));
+    return parseTree(await this.#git.text(['ls-tree', '-r', '-t', '-z', '--full-tree', commit, ...limit], { signal }));
   }
 
   /** The id of a commit's root tree. @throws GitFault */
   async rootTree(commit: string, signal: AbortSignal): Promise<string> {
-    return (await this.#run(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`], signal)).trim();
+    return (await this.#git.text(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`], { signal })).trim();
   }
 
   /** The contents of blobs. One that is larger than `maxBytes` comes back as its size. @throws GitFault */
@@ -103,135 +106,93 @@ export class GitCache {
     const wanted = [...new Set(ids)];
     const contents = new Map<string, Buffer | number>();
     if (wanted.length === 0) return contents;
-    if (this.#dedicated !== true) await this.#fetchBlobs(wanted, signal);
-    const sizes = await this.#run(['cat-file', '--batch-check=%(objectname) %(objectsize)'], signal, wanted);
-    const small: string[] = [];
-    for (const line of sizes.trimEnd().split('\n')) {
-      const [id = '', size = ''] = line.split(' ');
-      if (!/^\d+$/.test(size)) throw new GitFault('broken', `object ${id} cannot be read: ${size}`);
-      if (Number(size) > maxBytes) contents.set(id, Number(size));
-      else small.push(id);
+    const sizes = await this.#sizes(wanted, signal);
+    const missing = wanted.filter((id) => !sizes.has(id));
+    if (missing.length > 0) {
+      await this.#fetchBlobs(missing, signal);
+      for (const [id, size] of await this.#sizes(missing, signal)) sizes.set(id, size);
     }
-    if (small.length > 0) readBatch(await this.#cat(small, signal), contents);
+    const lost = wanted.find((id) => !sizes.has(id));
+    if (lost !== undefined) throw new GitFault('broken', `the remote does not give object ${lost}`);
+    const small = wanted.filter((id) => (sizes.get(id) ?? 0) <= maxBytes);
+    for (const [id, size] of sizes) if (size > maxBytes) contents.set(id, size);
+    if (small.length > 0) readBatch(await this.#git.bytes(['--batch'], { signal, input: small }), contents);
     return contents;
   }
 
   async #isUsable(): Promise<boolean> {
     try {
-      const packs = await readdir(join(this.#deps.directory, '.git', 'objects', 'pack'));
-      return packs.length / 3 < MAX_PACKS;
+      const files = await readdir(join(this.#deps.directory, '.git', 'objects', 'pack'));
+      return files.filter((file) => file.endsWith('.pack')).length < MAX_PACKS;
     } catch {
       return false;
     }
   }
 
-  async #clone(signal: AbortSignal): Promise<Fetched> {
-    const { directory, url, branch, path } = this.#deps;
+  async #create(signal: AbortSignal): Promise<void> {
     await this.discard();
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const options = ['--filter=blob:none', '--no-checkout', '--sparse', '--depth=1', '--single-branch', '--no-tags'];
-    try {
-      await this.#run(['clone', '--quiet', ...options, `--branch=${branch}`, '--', url, '.'], signal);
-      if (path !== '') await this.#run(['sparse-checkout', 'set', '--cone', '--end-of-options', path], signal);
-    } catch (error) {
-      await this.discard();
-      throw error;
-    }
-    this.#opened = true;
-    const commit = (await this.#run(['rev-parse', '--verify', 'HEAD'], signal)).trim();
-    await this.#run(['update-ref', REF, commit], signal);
-    this.#dedicated = await this.#isDedicated(commit, signal);
-    return { commit, rewritten: false };
+    this.#dedicated = undefined;
+    await mkdir(this.#deps.directory, { recursive: true, mode: 0o700 });
+    await this.#git.text(['init', '--quiet'], { signal });
+    await configureSparseRepository(this.#deps);
   }
 
   async #fetchTip(signal: AbortSignal): Promise<Fetched> {
-    if (!(await this.#isUsable())) throw new GitFault('broken', `the copy is gone or has more than ${MAX_PACKS} packs`);
+    const known = await this.#tip();
+    // The first time one commit is enough, however deep the history is; later what has been added to it.
+    const depth = known === undefined ? ['--depth=1'] : [];
     const filter = this.#dedicated === true ? '--no-filter' : '--filter=blob:none';
+    const options = ['--no-tags', '--no-write-fetch-head', '--recurse-submodules=no', filter, ...depth];
+    const stderr: string[] = [];
     const refspec = `+refs/heads/${this.#deps.branch}:${REF}`;
-    const progress: string[] = [];
-    await this.#run(
-      ['fetch', '--no-tags', '--no-write-fetch-head', filter, 'origin', refspec],
-      signal,
-      undefined,
-      progress,
-    );
-    // A loose ref, since nothing ever packs refs here: reading it saves a process.
-    const commit = (await readFile(join(this.#deps.directory, '.git', REF), 'utf8').catch(() => '')).trim();
-    if (!OBJECT_ID.test(commit)) throw new GitFault('broken', 'the fetched commit has no id');
-    return { commit, rewritten: progress.join('').includes('(forced update)') };
+    await this.#git.text(['fetch', ...options, 'origin', refspec], { signal, stderr });
+    const said = stderr.join('');
+    if (said.includes('filtering not recognized')) {
+      this.#deps.logger.warn({ url: this.#deps.url }, 'the Git host does not filter: the whole tree is fetched');
+    }
+    const commit = await this.#tip();
+    if (commit === undefined) throw new GitFault('broken', 'the fetched commit has no id');
+    this.#dedicated ??= await this.#isDedicated(commit, signal);
+    return { commit, rewritten: said.includes('(forced update)') };
+  }
+
+  /** The fetched commit. Nothing ever packs refs here, so reading the loose one saves a process. */
+  async #tip(): Promise<string | undefined> {
+    const text = await readFile(join(this.#deps.directory, '.git', REF), 'utf8').catch(() => '');
+    return OBJECT_ID.test(text.trim()) ? text.trim() : undefined;
   }
 
   async #isDedicated(commit: string, signal: AbortSignal): Promise<boolean> {
     const { path } = this.#deps;
     if (path === '') return true;
-    const parents = path.split('/').map((_, index, segments) => segments.slice(0, index).join('/'));
-    const limits = parents.filter((parent) => parent !== '').map((parent) => `${parent}/`);
-    const root = parseTree(await this.#run(['ls-tree', '-z', '--full-tree', commit], signal));
-    const below =
-      limits.length === 0
-        ? []
-        : parseTree(await this.#run(['ls-tree', '-z', '--full-tree', commit, '--', ...limits], signal));
+    const segments = path.split('/');
+    const parents = segments.slice(1).map((_, index) => `${segments.slice(0, index + 1).join('/')}/`);
+    const list = ['ls-tree', '-z', '--full-tree', commit];
+    const root = parseTree(await this.#git.text(list, { signal }));
+    const below = parents.length === 0 ? [] : parseTree(await this.#git.text([...list, '--', ...parents], { signal }));
     const others = [...root, ...below].filter((entry) => path !== entry.path && !path.startsWith(`${entry.path}/`));
     return others.length <= MAX_OTHER_FILES && others.every(({ type }) => type === 'blob');
   }
 
-  /** All at once: git by itself would fetch each missing blob alone. */
+  /** Sizes of the blobs that are here. Without a promisor git says which are not, instead of fetching each alone. */
+  async #sizes(ids: readonly string[], signal: AbortSignal): Promise<Map<string, number>> {
+    const options = { signal, input: ids, settings: ['remote.origin.promisor=false'] };
+    const output = await this.#git.text(['cat-file', '--batch-check=%(objectname) %(objectsize)'], options);
+    const sizes = new Map<string, number>();
+    for (const line of output.trimEnd().split('\n')) {
+      const [id = '', size = ''] = line.split(' ');
+      if (/^\d+$/.test(size)) sizes.set(id, Number(size));
+    }
+    return sizes;
+  }
+
   async #fetchBlobs(ids: readonly string[], signal: AbortSignal): Promise<void> {
     const options = ['--no-tags', '--no-write-fetch-head', '--recurse-submodules=no', '--filter=blob:none', '--stdin'];
-    await this.#run(['-c', 'fetch.negotiationAlgorithm=noop', 'fetch', 'origin', ...options], signal, ids);
-  }
-
-  async #cat(ids: readonly string[], signal: AbortSignal): Promise<Buffer> {
-    try {
-      const output: unknown = await this.#git(signal, ids).binaryCatFile(['--batch']);
-      if (!Buffer.isBuffer(output)) throw new GitFault('broken', 'git cat-file gave no bytes');
-      return output;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw gitFaultOf(error);
-    }
-  }
-
-  async #run(
-    args: readonly string[],
-    signal: AbortSignal,
-    input?: readonly string[],
-    stderr?: string[],
-  ): Promise<string> {
-    try {
-      const git = this.#git(signal, input);
-      if (stderr !== undefined) {
-        git.outputHandler((_command, _stdout, errors) =>
-          errors.on('data', (chunk: Buffer) => stderr.push(String(chunk))),
-        );
-      }
-      return await git.raw([...args]);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw gitFaultOf(error);
-    }
-  }
-
-  /** One instance a command: each has its own input, time limit and, as it may have changed, credential. */
-  #git(signal: AbortSignal, input?: readonly string[]): SimpleGit {
-    const environment = this.#deps.environment();
-    const lines = input?.map((line) => `${line}\n`).join('');
-    return simpleGit({
-      baseDir: this.#deps.directory,
-      abort: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_TIMEOUT_MS)]),
-      allowEnvironment: Object.keys(environment),
-      // The library refuses these unless told that they do not come from outside. Here they are constants.
-      unsafe: {
-        allowUnsafeConfigEnvCount: true,
-        allowUnsafeConfigPaths: true,
-        allowUnsafeHooksPath: true,
-        allowUnsafeProtocolOverride: true,
-        allowUnsafeCredentialHelper: true,
-        allowUnsafeAskPass: true,
-        allowUnsafeFsMonitor: true,
-      },
-      ...(lines === undefined ? {} : { input: () => lines }),
-    }).env({ ...environment });
+    await this.#git.text(['fetch', ...options, 'origin'], {
+      signal,
+      input: ids,
+      settings: ['fetch.negotiationAlgorithm=noop'],
+    });
   }
 }
 

@@ -4,9 +4,10 @@
  * - `unauthorized`: the host does not take the credential, or does not show the repository to it (many answer 404 then)
  * - `unreachable`: no answer, a broken one, a host that fails
  * - `no_branch`: the repository is there, the branch is not
+ * - `misconfigured`: the address, branch or directory cannot be one; a person must correct it
  * - `broken`: anything else, which is likely the local copy; a fresh clone is worth a try
  */
-export type GitFaultKind = 'unauthorized' | 'unreachable' | 'no_branch' | 'broken';
+export type GitFaultKind = 'unauthorized' | 'unreachable' | 'no_branch' | 'misconfigured' | 'broken';
 
 export class GitFault extends Error {
   readonly kind: GitFaultKind;

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
-import type { GitCredential } from '../../protocol/agent-config.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -12,21 +11,9 @@ import type { DesiredSet, Outcome, Source } from '../delivery.ts';
 import { DirectoryReader } from './directory-reader.ts';
 import { GitCache } from './git-cache.ts';
 import { gitEnvironment } from './git-environment.ts';
-import { gitFaultOf, type GitFault } from './git-fault.ts';
+import { GitFault, gitFaultOf } from './git-fault.ts';
+import { targetIsUnusable, type GitTarget } from './git-target.ts';
 import { DEFAULT_BREAKER, mostFilesVanished, type BreakerLimits } from './removal-breaker.ts';
-
-/** Where to read, as `/config` says, with the credential opened. */
-export interface GitTarget {
-  readonly url: string;
-  readonly branch: string;
-  /** Without leading or trailing slash; empty for the whole repository. */
-  readonly path: string;
-  /** Tree id of the directory as the control plane knows it; absent before the first commit. */
-  readonly desiredRevision?: string;
-  readonly credential?: GitCredential;
-  /** PEM roots of the Git host's certificate; empty or absent: the system's. */
-  readonly caCertificate?: string;
-}
 
 export interface GitSourceDeps {
   /** Holds the copy; nothing in it may not be lost. */
@@ -90,6 +77,7 @@ export class GitSource implements Source {
       const rung = pause > 0 ? await this.#wake.waitAtMost(pause, this.#deps.clock, signal) : 'elapsed';
       const target = this.#target;
       if (target?.desiredRevision === undefined) {
+        if (target !== undefined) await this.#prepare(target, signal);
         await this.#wake.wait(signal);
         pause = 0;
         continue;
@@ -153,6 +141,16 @@ export class GitSource implements Source {
     }
   }
 
+  /** Before the first commit: what can be done of the first sync is done. Whatever fails here fails there again. */
+  async #prepare(target: GitTarget, signal: AbortSignal): Promise<void> {
+    try {
+      await (await this.#open(target)).cache.prepare(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.debug({ err: error }, 'the Git copy cannot be prepared yet');
+    }
+  }
+
   #heldBack(listing: {
     readonly revision: string;
     readonly paths: readonly string[];
@@ -198,6 +196,8 @@ export class GitSource implements Source {
   }
 
   async #open(target: GitTarget): Promise<{ readonly cache: GitCache; readonly reader: DirectoryReader }> {
+    const unusable = targetIsUnusable(target, this.#deps.allowFile === true);
+    if (unusable !== undefined) throw new GitFault('misconfigured', unusable);
     await this.#writeCa(target.caCertificate ?? '');
     const key = createHash('sha256')
       .update(`${target.url}\n${target.branch}\n${target.path}`)
@@ -247,6 +247,8 @@ function explain({ url, branch, path }: GitTarget, fault: GitFault): string {
       return `${url} has no branch ${branch}: ${fault.message}. What is applied stays.`;
     case 'unreachable':
       return `${url} cannot be reached: ${fault.message}. What is applied stays.`;
+    case 'misconfigured':
+      return `${fault.message}. What is applied stays.`;
     case 'broken':
       return `the directory ${path} of ${url} cannot be read: ${fault.message}. What is applied stays.`;
   }

@@ -1,6 +1,8 @@
 import type { Identity } from '../../git/commit-object.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
+import { MODE_DIRECTORY } from '../../git/git-tree.ts';
+import { findEntry, TreeEditError } from '../../git/tree-edit.ts';
 import type { FetchLike } from '../../git/receive-pack.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -64,9 +66,40 @@ export class GitopsDelivery implements Delivery {
     }
   }
 
+  /**
+   * Tree ids of the directories at the remote's tip, whoever wrote it; a directory that is not there is left out.
+   *
+   * @throws Error when the remote cannot be read now
+   */
+  async observe(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const credential = await this.#deps.mintCredential([], signal);
+    return await this.#inTurn(async () => {
+      const looked = await this.#writer.look(credential, signal);
+      if (looked.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${looked.message}`);
+      const found = new Map<string, string>();
+      for (const directory of directories) {
+        const id = await this.#treeAt(looked.value.root, directory);
+        if (id !== undefined) found.set(directory, id);
+      }
+      return found;
+    });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
     await this.#writer[Symbol.asyncDispose]();
+  }
+
+  /** Undefined too where somebody put a file or a link in the way: that is one cluster's trouble, not the others'. */
+  async #treeAt(root: string, directory: string): Promise<string | undefined> {
+    try {
+      const entry = await findEntry(this.#writer.mirror, root, directory);
+      return entry?.mode === MODE_DIRECTORY ? entry.id : undefined;
+    } catch (error) {
+      if (!(error instanceof TreeEditError)) throw error;
+      this.#deps.logger.warn({ err: error, directory }, 'a cluster directory cannot be read');
+      return undefined;
+    }
   }
 
   async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {

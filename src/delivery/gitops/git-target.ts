@@ -1,0 +1,35 @@
+import type { GitCredential } from '../../protocol/agent-config.ts';
+
+/** Where the operator reads, as `/config` says, with the credential opened. */
+export interface GitTarget {
+  readonly url: string;
+  readonly branch: string;
+  /** Without leading or trailing slash; empty for the whole repository. */
+  readonly path: string;
+  /** Tree id of the directory as the control plane knows it; absent before the first commit. */
+  readonly desiredRevision?: string;
+  readonly credential?: GitCredential;
+  /** PEM roots of the Git host's certificate; empty or absent: the system's. */
+  readonly caCertificate?: string;
+}
+
+/** What Git allows in a branch's name, and no more than a configuration file can hold. */
+const BRANCH = /^(?!-)(?!.*(?:\.\.|\/\/|@\{|\.lock(?:\/|$)))[A-Za-z0-9._/-]{1,200}$/;
+const SEGMENT = /^(?!\.{1,2}$)(?!\.git$)[A-Za-z0-9._-]{1,100}$/i;
+
+/** Why a target cannot be used, as the message of a condition; undefined for one that can. */
+export function targetIsUnusable(target: GitTarget, allowFile: boolean): string | undefined {
+  const url = URL.canParse(target.url) ? new URL(target.url) : undefined;
+  const schemes = allowFile ? ['https:', 'http:', 'file:'] : ['https:', 'http:'];
+  if (url === undefined || !schemes.includes(url.protocol) || /\s/.test(target.url)) {
+    return 'the Git address is not an http(s) URL; correct it at the control plane';
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'the Git address holds a credential, which belongs into the credential field; correct it at the control plane';
+  }
+  if (!BRANCH.test(target.branch)) return `the branch name ${JSON.stringify(target.branch)} cannot be used`;
+  if (target.path !== '' && !target.path.split('/').every((segment) => SEGMENT.test(segment))) {
+    return `the directory ${JSON.stringify(target.path)} cannot be used`;
+  }
+  return undefined;
+}
