@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Delivery } from '../delivery/delivery.ts';
 import { GitopsDelivery } from '../delivery/gitops/gitops-delivery.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
@@ -37,14 +36,14 @@ export interface DeliveriesDeps {
 /** The transports to targets, made when first needed and kept warm. */
 export class Deliveries implements AsyncDisposable {
   readonly #deps: DeliveriesDeps;
-  readonly #warm = new Map<string, Delivery>();
+  readonly #warm = new Map<string, GitopsDelivery>();
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
   }
 
   /** @throws Error when the repository's record is gone or its bare repository cannot be made */
-  async open(target: DeliveryTarget): Promise<Delivery> {
+  async open(target: DeliveryTarget): Promise<GitopsDelivery> {
     const known = this.#warm.get(target.repositoryId);
     if (known !== undefined) {
       this.#warm.delete(target.repositoryId);

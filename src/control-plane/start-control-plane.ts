@@ -17,6 +17,7 @@ import { createHttpServer, type HttpServer } from './http/server.ts';
 import { openMasterKey } from './master-key.ts';
 import { LastContact } from './store/last-contact.ts';
 import { openStore } from './store/open-store.ts';
+import { RemoteWatch } from './remote-watch.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { Upkeep } from './upkeep.ts';
 import { Wakeups } from './wakeups.ts';
@@ -109,6 +110,12 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const stop = new AbortController();
   const loops = [
     new DeliveryLoop({
+      ...deps,
+      store,
+      wakeups,
+      open: async (target) => await deliveries.open(target),
+    }).run(stop.signal),
+    new RemoteWatch({
       ...deps,
       store,
       wakeups,

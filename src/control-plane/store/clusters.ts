@@ -106,6 +106,42 @@ export async function raiseConfigRevisions(trx: Kysely<Database>, organizationId
   return rows.map(({ id }) => id);
 }
 
+/** A gitops cluster's directory and what Git was last known to hold there. */
+export interface ClusterDirectory {
+  readonly id: string;
+  readonly directory: string;
+  readonly desiredRevision: string;
+}
+
+/** Of the clusters of one repository, those with something committed. */
+export async function directoriesOfRepository(db: Kysely<Database>, repositoryId: string): Promise<ClusterDirectory[]> {
+  const rows = await db
+    .selectFrom('clusters')
+    .select(['id', 'git_directory', 'desired_revision'])
+    .where('repository_id', '=', repositoryId)
+    .where('connectivity_mode', '=', 'gitops')
+    .execute();
+  return rows.flatMap(({ id, git_directory: directory, desired_revision: desiredRevision }) =>
+    directory === null || desiredRevision === null ? [] : [{ id, directory, desiredRevision }],
+  );
+}
+
+/** As `setDesiredRevision`, unless somebody else has set another one since `before` was read. */
+export async function replaceDesiredRevision(
+  trx: Kysely<Database>,
+  id: string,
+  before: string,
+  revision: string,
+): Promise<boolean> {
+  const result = await trx
+    .updateTable('clusters')
+    .set((eb) => ({ desired_revision: revision, config_revision: eb('config_revision', '+', 1) }))
+    .where('id', '=', id)
+    .where('desired_revision', '=', before)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
 /** What Git now holds for the cluster (a tree id). Raises the config revision when it differs; answers whether it did. */
 export async function setDesiredRevision(trx: Kysely<Database>, id: string, revision: string): Promise<boolean> {
   const result = await trx

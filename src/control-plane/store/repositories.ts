@@ -85,3 +85,15 @@ export async function listRepositories(
   if (page.after !== undefined) query = query.where('name', '>', page.after);
   return await query.execute();
 }
+
+/** Ids of the repositories that some gitops cluster's directory is in. */
+export async function repositoriesInUse(db: Kysely<Database>): Promise<string[]> {
+  const rows = await db
+    .selectFrom('clusters')
+    .select('repository_id')
+    .where('connectivity_mode', '=', 'gitops')
+    .where('repository_id', 'is not', null)
+    .distinct()
+    .execute();
+  return rows.flatMap(({ repository_id: id }) => id ?? []);
+}

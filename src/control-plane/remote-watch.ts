@@ -1,0 +1,90 @@
+import type { DeliveryTarget } from '../delivery/select-delivery.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { directoriesOfRepository, replaceDesiredRevision } from './store/clusters.ts';
+import type { Store } from './store/open-store.ts';
+import { repositoriesInUse } from './store/repositories.ts';
+import { configTopic } from './topics.ts';
+import type { Wakeups } from './wakeups.ts';
+
+const EVERY_MS = 30_000;
+const OBSERVE_TIMEOUT_MS = 60_000;
+
+/** The part of a gitops transport that tells what the remote holds. */
+export interface Observer {
+  observe(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+}
+
+export interface RemoteWatchDeps {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly open: (target: DeliveryTarget) => Promise<Observer>;
+}
+
+/**
+ * Looks at each repository now and then, for what others wrote: a reviewer's edit, a file removed by hand, a history put
+ * back. Each cluster whose directory is not what was last known gets the new revision by `/config`, and its operator
+ * applies or reports it. Nothing is written to Git.
+ */
+export class RemoteWatch {
+  readonly #deps: RemoteWatchDeps;
+
+  constructor(deps: RemoteWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs until aborted. A repository that cannot be read now is looked at again at the next turn. */
+  async run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      try {
+        await this.turn(stop);
+      } catch (error) {
+        if (!stop.aborted) this.#deps.logger.warn({ err: error }, 'looking at the repositories failed; trying again');
+      }
+      await this.#deps.clock.sleep(EVERY_MS, stop).catch((error: unknown) => {
+        if (!stop.aborted) throw error;
+      });
+    }
+  }
+
+  /** One look at every repository. */
+  async turn(stop: AbortSignal): Promise<void> {
+    for (const repositoryId of await repositoriesInUse(this.#deps.store.db)) {
+      stop.throwIfAborted();
+      try {
+        await this.#look(repositoryId, AbortSignal.any([stop, AbortSignal.timeout(OBSERVE_TIMEOUT_MS)]));
+      } catch (error) {
+        stop.throwIfAborted();
+        this.#deps.logger.warn({ err: error, repositoryId }, 'a repository cannot be read; looking again later');
+      }
+    }
+  }
+
+  async #look(repositoryId: string, signal: AbortSignal): Promise<void> {
+    const { store, wakeups, logger } = this.#deps;
+    // Read before the remote is: a delivery in between changes the row, and this look then changes nothing.
+    const clusters = await directoriesOfRepository(store.db, repositoryId);
+    if (clusters.length === 0) return;
+    const observer = await this.#deps.open({ mode: 'gitops', repositoryId });
+    const found = await observer.observe(
+      clusters.map(({ directory }) => directory),
+      signal,
+    );
+    for (const { id, directory, desiredRevision } of clusters) {
+      const revision = found.get(directory);
+      if (revision === undefined) {
+        logger.warn({ clusterId: id, directory }, 'the directory of a cluster is gone from Git; nothing is deleted');
+        continue;
+      }
+      if (revision === desiredRevision) continue;
+      const changed = await store.write(
+        async (trx) => await replaceDesiredRevision(trx, id, desiredRevision, revision),
+      );
+      if (!changed) continue;
+      wakeups.notify(configTopic(id));
+      logger.info({ clusterId: id, directory, revision }, 'somebody else changed the directory of a cluster in Git');
+    }
+  }
+}
