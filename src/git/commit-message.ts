@@ -13,8 +13,8 @@ const MAX_TRAILER_CHARACTERS = 500;
 /** Everything that ends a line somewhere, and every other control character; also what reorders text on a screen. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const LINE_BREAKS = /\r\n?|[\n\u000b\u000c\u0085\u2028\u2029]/g;
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const UNPRINTABLE =
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 /** What some tool takes for a trailer, for the end of the message, or for a comment. */
 const LOOKS_LIKE_A_TRAILER = /^(\s*[A-Za-z0-9][A-Za-z0-9-]*\s*[:#=]|\(cherry picked from|---|#)/;

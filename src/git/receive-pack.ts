@@ -22,6 +22,13 @@ export interface ReceivePackDeps {
   readonly timeoutMs: number;
 }
 
+/** What one exchange sends, beside the credential. */
+interface Outgoing {
+  readonly method: 'GET' | 'POST';
+  readonly body?: Buffer<ArrayBuffer>;
+  readonly contentType?: string;
+}
+
 const AGENT = 'service-control-plane/0.1';
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_REPORT_BYTES = 1024 * 1024;
@@ -70,8 +77,8 @@ export async function pushPack(
   const wanted = ['report-status', 'side-band-64k'].filter((name) => push.capabilities.has(name));
   const command = `${push.oldId ?? ZERO_ID} ${push.newId} ${push.ref}\0 ${wanted.join(' ')} agent=${AGENT}`;
   const body = Buffer.concat([pktLine(command), FLUSH_PKT, push.pack]);
-  const init = { method: 'POST', body, headers: { 'content-type': 'application/x-git-receive-pack-request' } };
-  const answer = await exchange(deps, 'git-receive-pack', init, credential, signal);
+  const outgoing: Outgoing = { method: 'POST', body, contentType: 'application/x-git-receive-pack-request' };
+  const answer = await exchange(deps, 'git-receive-pack', outgoing, credential, signal);
   if (answer.state === 'rejected') return answer;
   try {
     return readReport(answer.value, push.ref, wanted.includes('side-band-64k'));
@@ -115,17 +122,22 @@ function rejected(reason: string, remoteText: string): Answered<never> {
 async function exchange(
   deps: ReceivePackDeps,
   path: string,
-  init: RequestInit,
+  outgoing: Outgoing,
   credential: GitCredential,
   signal: AbortSignal,
 ): Promise<Answered<Buffer>> {
   const timeout = AbortSignal.timeout(deps.timeoutMs);
   try {
     const response = await deps.fetchLike(`${deps.url.replace(/\/$/, '')}/${path}`, {
-      ...init,
+      method: outgoing.method,
+      ...(outgoing.body === undefined ? {} : { body: outgoing.body }),
       // A redirect would take the credential elsewhere.
       redirect: 'manual',
-      headers: { ...init.headers, authorization: authorizationOf(credential).expose(), 'user-agent': AGENT },
+      headers: {
+        authorization: authorizationOf(credential).expose(),
+        'user-agent': AGENT,
+        ...(outgoing.contentType === undefined ? {} : { 'content-type': outgoing.contentType }),
+      },
       signal: AbortSignal.any([signal, timeout]),
     });
     const body = await readBounded(response, response.ok ? MAX_ANSWER_BYTES : MAX_REPORT_BYTES);

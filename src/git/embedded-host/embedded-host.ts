@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../runtime/clock.ts';
@@ -7,9 +7,9 @@ import { gitConfigEnvironment, gitEnvironment, runGit } from '../git-process.ts'
 import type { GitAccess, GitAuthorization } from './git-access.ts';
 import { isRepositoryName, parseGitRequest, tokenOf, type GitRequest } from './git-request.ts';
 import { runHttpBackend, type BackendEnd } from './http-backend.ts';
-import { BRANCH_VARIABLE, SCOPE_VARIABLE } from './pre-receive-hook.ts';
 import { ProcessSlots } from './process-slots.ts';
-import { exists, installHooks, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
+import { exists, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
+import { servePush } from './serve-push.ts';
 
 export interface EmbeddedHostDeps {
   /** Folder of the bare repositories. */
@@ -32,8 +32,9 @@ export interface EmbeddedHostDeps {
 type SmartRequest = Extract<GitRequest, { kind: 'smart' }>;
 
 /**
- * Serves bare repositories over smart HTTP at `/git/<name>.git`, through `git http-backend`. It is handed the raw
- * requests under `/git/`; it answers every one of them itself, errors as plain text that `git` shows to its user.
+ * Serves bare repositories over smart HTTP at `/git/<name>.git`: reading through `git http-backend`, a push by
+ * `receivePush`. It is handed the raw requests under `/git/`; it answers every one of them itself, errors as plain text
+ * that `git` shows to its user.
  */
 export class EmbeddedHost implements AsyncDisposable {
   readonly #deps: EmbeddedHostDeps;
@@ -43,7 +44,7 @@ export class EmbeddedHost implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #open = new Set<Promise<void>>();
   readonly #branches = new Map<string, string>();
-  #ready: Promise<string> | undefined;
+  #execPath: Promise<string> | undefined;
 
   constructor(deps: EmbeddedHostDeps) {
     this.#deps = deps;
@@ -135,14 +136,31 @@ export class EmbeddedHost implements AsyncDisposable {
         response.setHeader('retry-after', '2');
         return answer(request, response, 503, 'The Git host is busy; try again.');
       }
-      const end = await runHttpBackend({
-        program: await this.#backend(),
-        environment: await this.#environment(asked, access, request, encoding),
-        request,
-        response,
-        maxBodyBytes: this.#maxBodyBytes,
-        signal,
-      });
+      const path = this.repositoryPath(asked.repository);
+      const settings: readonly (readonly [string, string])[] = [...SERVING_SETTINGS, ['safe.directory', path]];
+      const end =
+        asked.service === 'git-receive-pack' && asked.step === 'exchange'
+          ? await servePush({
+              request,
+              response,
+              gzip: encoding !== 'identity',
+              push: {
+                repository: path,
+                ref: await this.#branch(path),
+                scope: access.access === 'write' ? access.scope : [],
+                maxPackBytes: this.#maxBodyBytes,
+                settings,
+                signal,
+              },
+            })
+          : await runHttpBackend({
+              program: await this.#backend(),
+              environment: this.#environment(asked, request, settings, encoding),
+              request,
+              response,
+              maxBodyBytes: this.#maxBodyBytes,
+              signal,
+            });
       this.#finish(asked, end, request, response);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -168,23 +186,17 @@ export class EmbeddedHost implements AsyncDisposable {
     // Half an answer must not look like a whole one.
     if (response.headersSent) response.destroy();
     else if (end.state === 'body-too-large') answer(request, response, 413, `The push was not taken: ${end.detail}.`);
+    else if (end.state === 'malformed') answer(request, response, 400, `The push cannot be read: ${end.detail}.`);
     else answer(request, response, end.state === 'aborted' ? 503 : 500, 'The Git host did not finish this request.');
   }
 
-  async #environment(
+  #environment(
     asked: SmartRequest,
-    access: GitAccess,
     request: IncomingMessage,
+    settings: readonly (readonly [string, string])[],
     encoding: string,
-  ): Promise<Record<string, string>> {
+  ): Record<string, string> {
     const { headers } = request;
-    const path = this.repositoryPath(asked.repository);
-    const settings: readonly (readonly [string, string])[] = [
-      ...SERVING_SETTINGS,
-      ['core.hooksPath', this.#hooks],
-      ['receive.maxInputSize', String(this.#maxBodyBytes)],
-      ['safe.directory', path],
-    ];
     const environment: Record<string, string> = gitEnvironment({
       ...gitConfigEnvironment(settings),
       GIT_PROJECT_ROOT: this.#root,
@@ -193,10 +205,7 @@ export class EmbeddedHost implements AsyncDisposable {
       PATH_INFO: `/${asked.repository}.git/${asked.step === 'advertise' ? 'info/refs' : asked.service}`,
       QUERY_STRING: asked.step === 'advertise' ? `service=${asked.service}` : '',
       REQUEST_METHOD: asked.step === 'advertise' ? 'GET' : 'POST',
-      REMOTE_USER: 'control-plane',
       REMOTE_ADDR: request.socket.remoteAddress ?? '',
-      [BRANCH_VARIABLE]: await this.#branch(path),
-      [SCOPE_VARIABLE]: access.access === 'write' ? scopeText(access) : '',
     });
     if (asked.step === 'exchange') {
       environment['CONTENT_TYPE'] = headers['content-type'] ?? '';
@@ -219,31 +228,16 @@ export class EmbeddedHost implements AsyncDisposable {
     return ref;
   }
 
-  get #hooks(): string {
-    return join(this.#root, '.hooks');
-  }
-
-  /** Path of `git-http-backend`; the hooks are written before it is first used. */
+  /** Path of `git-http-backend`. */
   async #backend(): Promise<string> {
-    this.#ready ??= (async () => {
-      await mkdir(this.#root, { recursive: true });
-      await installHooks(this.#hooks);
-      return join((await runGit(['--exec-path'])).toString('utf8').trim(), 'git-http-backend');
-    })();
+    this.#execPath ??= runGit(['--exec-path']).then((output) => output.toString('utf8').trim());
     try {
-      return await this.#ready;
+      return join(await this.#execPath, 'git-http-backend');
     } catch (error) {
-      this.#ready = undefined;
+      this.#execPath = undefined;
       throw error;
     }
   }
-}
-
-function scopeText(access: Extract<GitAccess, { access: 'write' }>): string {
-  return access.scope
-    .filter(({ clusterId, directory }) => !/\s/.test(clusterId + directory))
-    .map(({ clusterId, directory }) => `${clusterId} ${directory}`)
-    .join('\n');
 }
 
 function unauthorized(request: IncomingMessage, response: ServerResponse, message: string): void {

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What became of one run of `git http-backend`. */
+/** How a request to one of Git's services ended. */
 export type BackendEnd =
   | { readonly state: 'answered'; readonly status: number }
-  | { readonly state: 'body-too-large' | 'aborted' | 'failed'; readonly detail: string };
+  | { readonly state: 'body-too-large' | 'malformed' | 'aborted' | 'failed'; readonly detail: string };
 
 const MAX_HEADER_BYTES = 16 * 1024;
 

@@ -1,7 +1,6 @@
-import { chmod, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runGit } from '../git-process.ts';
-import { PRE_RECEIVE_HOOK } from './pre-receive-hook.ts';
 
 /** Settings of a bare repository. What protects it is set by environment on every request too (`SERVING_SETTINGS`). */
 const REPOSITORY_SETTINGS: readonly (readonly [string, string])[] = [
@@ -23,8 +22,8 @@ export const SERVING_SETTINGS: readonly (readonly [string, string])[] = [
   ['receive.autogc', 'false'],
   ['gc.auto', '0'],
   ['transfer.fsckObjects', 'true'],
-  ['receive.fsckObjects', 'true'],
-  ['receive.fsck.nulInCommit', 'error'],
+  // No hook runs: what may be pushed is checked by the host itself.
+  ['core.hooksPath', '/dev/null'],
   ['core.protectHFS', 'true'],
   ['core.protectNTFS', 'true'],
 ];
@@ -94,15 +93,6 @@ async function writeRootCommit(path: string, ref: string, now: Date): Promise<vo
     // Another process was first: its root commit stands.
     if ((await runGit(['for-each-ref', '--format=%(objectname)', ref], options)).length === 0) throw error;
   }
-}
-
-/** Writes the hook into a folder that all repositories share (`core.hooksPath`), so that a new version reaches each. */
-export async function installHooks(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const draft = join(folder, `pre-receive.${process.pid}.new`);
-  await writeFile(draft, PRE_RECEIVE_HOOK);
-  await chmod(draft, 0o755);
-  await rename(draft, join(folder, 'pre-receive'));
 }
 
 export async function exists(path: string): Promise<boolean> {

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+/** The body is larger than is taken, as sent or once inflated. */
+export class BodyTooLargeError extends Error {
+  constructor(limit: number) {
+    super(`the body is larger than ${limit} bytes`);
+    this.name = 'BodyTooLargeError';
+  }
+}
+
+/**
+ * A request's body, inflated when it came with gzip and never more than `maxBytes` of it. It is read by `next` and can
+ * be put down and taken up again; whoever answers before its end drains it, so that the client is not cut off while it
+ * still sends.
+ */
+export class RequestBody implements AsyncIterable<Buffer> {
+  readonly #chunks: AsyncIterator<unknown>;
+  readonly #maxBytes: number;
+  #size = 0;
+
+  constructor(deps: { readonly request: IncomingMessage; readonly gzip: boolean; readonly maxBytes: number }) {
+    const source: Readable = deps.gzip ? pipeline(deps.request, createGunzip(), () => undefined) : deps.request;
+    this.#chunks = source.iterator({ destroyOnReturn: false });
+    this.#maxBytes = deps.maxBytes;
+  }
+
+  async next(): Promise<IteratorResult<Buffer, undefined>> {
+    const { done, value } = await this.#chunks.next();
+    if (done === true) return { done: true, value: undefined };
+    const chunk = value as Buffer;
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) throw new BodyTooLargeError(this.#maxBytes);
+    return { done: false, value: chunk };
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Buffer, undefined> {
+    // No `return`: whoever stops early leaves the rest to be drained.
+    return { next: async () => this.next() };
+  }
+
+  async drain(): Promise<void> {
+    while ((await this.next()).done !== true);
+  }
+}
