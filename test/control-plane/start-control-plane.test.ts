@@ -14,6 +14,9 @@ import { gitEnv, INSTALL, RunningControlPlane } from './running-control-plane.ts
 const run = promisify(execFile);
 const MAIN = join(import.meta.dirname, '../../src/control-plane/main.ts');
 
+/** A loaded machine may take its time; each wait ends as soon as it can. */
+const soon = { timeout: 15_000, interval: 10 };
+
 let folder: string;
 const children: ChildProcess[] = [];
 
@@ -94,7 +97,7 @@ async function commits(): Promise<string[]> {
 describe('main', () => {
   it('prints its address, and an admin token at the first start only; ends on SIGTERM with 0', async () => {
     const first = await startMain();
-    await expect.poll(() => first.lines.length).toBe(2);
+    await expect.poll(() => first.lines.length, soon).toBe(2);
     expect(first.lines[0]).toBe(`service-control-plane is ready at ${first.url}`);
     const token = /^admin token, shown this once: (svcadm_\S+)$/.exec(first.lines[1] ?? '')?.[1] ?? '';
     const list = async (url: string, bearer: string) =>
@@ -176,15 +179,12 @@ describe('main', () => {
       });
       await Promise.all(intents);
       // At the start, within and after the first push of the round.
-      if (round > 0)
-        await expect.poll(async () => (await commits()).length, { interval: 5 }).toBeGreaterThan(round * 8);
+      if (round > 0) await expect.poll(async () => (await commits()).length, soon).toBeGreaterThan(round * 8);
       await end(program, 'SIGKILL');
       program = await startMain(env);
     }
     for (const id of accepted) {
-      await expect
-        .poll(async () => (await program.call('GET', `/intents/${id}`))['state'], { timeout: 10_000, interval: 10 })
-        .toBe('delivered');
+      await expect.poll(async () => (await program.call('GET', `/intents/${id}`))['state'], soon).toBe('delivered');
     }
     expect((await commits()).toSorted()).toEqual(accepted.toSorted());
   });
@@ -256,7 +256,7 @@ describe('TLS', () => {
       await call('PUT', '/api/v1/catalog/podinfo', CATALOG);
       const created = await call('POST', '/api/v1/clusters', CLUSTER);
       const { id } = await call('POST', '/api/v1/clusters/prod-eu/intents', INSTALL);
-      await expect.poll(async () => (await call('GET', `/api/v1/intents/${id}`))['state']).toBe('delivered');
+      await expect.poll(async () => (await call('GET', `/api/v1/intents/${id}`))['state'], soon).toBe('delivered');
       expect(await plane.committedIntents()).toEqual([id]);
 
       const token = created['registrationToken'];

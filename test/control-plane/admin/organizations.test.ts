@@ -65,7 +65,10 @@ describe('two organizations', () => {
     });
     const intent = await plane.call('POST', '/clusters/prod-eu/intents', INSTALL, options);
     await expect
-      .poll(async () => (await plane.call('GET', `/intents/${intent.body['id']}`, undefined, options)).body['state'])
+      .poll(async () => (await plane.call('GET', `/intents/${intent.body['id']}`, undefined, options)).body['state'], {
+        timeout: 10_000,
+        interval: 10,
+      })
       .toBe('delivered');
     expect(await plane.committedIntents()).toEqual([ourIntent]);
     expect((await plane.call('GET', '/repositories', undefined, options)).body['items']).toEqual([
