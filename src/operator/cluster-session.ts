@@ -160,6 +160,7 @@ export class ClusterSession {
   /** The `Cluster` resource changed: another token, address, or the pause annotation. */
   clusterChanged(): void {
     this.#registrar.clusterChanged();
+    this.#core.clusterChanged();
     this.#policyMayHaveChanged();
   }
 

@@ -47,6 +47,7 @@ export class Core {
   readonly #sync: SyncLoop;
   readonly #policyListeners: (() => void)[] = [];
   #reconciler: Reconciler | undefined;
+  #lastAccepted: string | undefined;
 
   constructor(deps: CoreDeps) {
     this.#deps = deps;
@@ -59,7 +60,7 @@ export class Core {
       logger,
       appliedBefore: () =>
         this.#inventory.records().flatMap(({ sourceKey }) => (MANIFEST_KEY.test(sourceKey) ? [sourceKey] : [])),
-      acceptedRevision: () => deps.cluster().metadata.annotations?.[ACCEPT_REMOVALS_ANNOTATION],
+      acceptedRevision: () => this.#accepted(),
       onRewritten: deps.onRewritten,
       allowFile: false,
     });
@@ -75,6 +76,14 @@ export class Core {
   policyChanged(): void {
     this.#sync.policyChanged();
     for (const listener of this.#policyListeners) listener();
+  }
+
+  /** The `Cluster` resource changed. */
+  clusterChanged(): void {
+    const accepted = this.#accepted();
+    if (accepted === this.#lastAccepted) return;
+    this.#lastAccepted = accepted;
+    this.#source.lookAgain();
   }
 
   snapshot(): readonly StatusChange[] {
@@ -107,6 +116,10 @@ export class Core {
       await reconciler[Symbol.asyncDispose]();
       await this.#source[Symbol.asyncDispose]();
     }
+  }
+
+  #accepted(): string | undefined {
+    return this.#deps.cluster().metadata.annotations?.[ACCEPT_REMOVALS_ANNOTATION];
   }
 
   async #loadInventory(signal: AbortSignal): Promise<void> {

@@ -26,6 +26,8 @@ export function gitEnvironment(options: GitEnvironmentOptions): Record<string, s
     ['submodule.recurse', 'false'],
     ['fetch.recurseSubmodules', 'false'],
     ['fetch.writeCommitGraph', 'false'],
+    // Each fetch stays one pack: small ones would be spread over files that nothing ever collects.
+    ['fetch.unpackLimit', '1'],
     ['protocol.version', '2'],
     ['protocol.allow', 'never'],
     ['protocol.http.allow', 'always'],

@@ -68,6 +68,11 @@ export class GitSource implements Source {
     this.#wake.ring();
   }
 
+  /** What a person accepts has changed. */
+  lookAgain(): void {
+    this.#wake.ring();
+  }
+
   async *desired(signal: AbortSignal): AsyncIterable<DesiredSet> {
     let failures = 0;
     let behind = 0;
@@ -82,8 +87,8 @@ export class GitSource implements Source {
         pause = 0;
         continue;
       }
-      if (rung === 'rung' && target.desiredRevision === before && before === this.#handedOver && failures === 0)
-        continue;
+      const idle = before === this.#handedOver && this.#lastFault === undefined;
+      if (rung === 'rung' && target.desiredRevision === before && idle) continue;
       const reading = await this.#read(target, signal);
       if (reading.state === 'failed') {
         failures += 1;

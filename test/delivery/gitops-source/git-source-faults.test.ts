@@ -1,0 +1,297 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { git, GitRemote, manifest, tombstone } from './git-remote.ts';
+import { GitHttp } from './git-http.ts';
+import { SourceRun } from './source-run.ts';
+
+const DIRECTORY = 'clusters/eu';
+const MANIFESTS = Object.fromEntries(
+  ['a', 'b', 'c', 'd'].map((name) => [`${DIRECTORY}/apps/shop/${name}.yaml`, manifest(name)]),
+);
+
+describe('a directory with files that make no sense', () => {
+  it('names each bad file and takes the others', async () => {
+    using remote = new GitRemote();
+    remote.push({
+      [`${DIRECTORY}/apps/shop/good.yaml`]: manifest('good'),
+      [`${DIRECTORY}/apps/shop/nonsense.yaml`]: 'spec: [unclosed',
+      [`${DIRECTORY}/apps/shop/other-name.yaml`]: manifest('elsewhere'),
+      [`${DIRECTORY}/apps/shop/deep/er.yaml`]: manifest('er'),
+      [`${DIRECTORY}/apps/shop/bytes.yaml`]: Buffer.from([0x61, 0xff, 0xfe]),
+      [`${DIRECTORY}/apps/shop/huge.yaml`]: `# ${'x'.repeat(512 * 1024)}\n${manifest('huge')}`,
+      [`${DIRECTORY}/operations/shop/app.yaml`]: manifest('app'),
+      [`${DIRECTORY}/tombstones/shop/gone.json`]: tombstone('another'),
+      [`${DIRECTORY}/tombstones/shop/broken.json`]: '{',
+      [`${DIRECTORY}/notes/todo.txt`]: 'a file of a person',
+    });
+    await using run = new SourceRun(remote);
+    run.tell();
+    const set = await run.next();
+    expect(set.scope).toBe('complete');
+    expect(set.objects.map(({ key }) => key)).toEqual(['apps/shop/good.yaml']);
+    expect(set.removals).toEqual([]);
+    const faults = set.faults.map(
+      ({ key, reason, message }) => `${key} ${reason} ${message.replace(/ \((?:line|and).*$/, '').slice(0, 110)}`,
+    );
+    expect(faults.sort()).toEqual([
+      'apps/shop/bytes.yaml ManifestInvalid apps/shop/bytes.yaml: is not UTF-8 text',
+      'apps/shop/deep/er.yaml ManifestRefused apps/shop/deep/er.yaml: is not at apps/<namespace>/<name>.yaml, so it is not read',
+      `apps/shop/huge.yaml ManifestInvalid ${`apps/shop/huge.yaml: the file is ${512 * 1024 + 3 + manifest('huge').length} bytes; at most 524288 bytes (512 KiB) are taken`.slice(0, 110)}`,
+      expect.stringMatching(/^apps\/shop\/nonsense\.yaml ManifestInvalid apps\/shop\/nonsense\.yaml: Flow sequence/),
+      'apps/shop/other-name.yaml ManifestRefused apps/shop/other-name.yaml: holds ApplicationInstance shop/elsewhere, whose place is apps/shop/elsewhere.yaml',
+      'operations/shop/app.yaml ManifestRefused operations/shop/app.yaml: holds ApplicationInstance shop/app, whose place is apps/shop/app.yaml',
+      expect.stringMatching(/^tombstones\/shop\/broken\.json ManifestInvalid tombstones\/shop\/broken\.json: /),
+      'tombstones/shop/gone.json ManifestRefused tombstones/shop/gone.json: names shop/another, whose place is tombstones/shop/another.json',
+    ]);
+  });
+
+  it('never follows a symbolic link or a submodule', async () => {
+    using remote = new GitRemote();
+    remote.push({ 'secret.yaml': manifest('linked'), [`${DIRECTORY}/apps/shop/good.yaml`]: manifest('good') });
+    const target = execFileSync('git', ['-C', remote.bare, 'hash-object', '-w', '--stdin'], {
+      input: '../../../../secret.yaml',
+      encoding: 'utf8',
+    }).trim();
+    const index = ['--add', '--cacheinfo'];
+    const environment = { ...process.env, GIT_INDEX_FILE: `${remote.folder}/index` };
+    const run = (...args: string[]): string =>
+      execFileSync('git', ['-C', remote.bare, ...args], { env: environment, encoding: 'utf8' }).trim();
+    run('read-tree', 'main');
+    run('update-index', ...index, `120000,${target},${DIRECTORY}/apps/shop/linked.yaml`);
+    run('update-index', ...index, `160000,${'1'.repeat(40)},${DIRECTORY}/apps/shop/module.yaml`);
+    const identity = ['-c', 'user.name=A', '-c', 'user.email=a@example.com'];
+    const commit = run(...identity, 'commit-tree', run('write-tree'), '-p', 'main', '-m', 'links');
+    run('update-ref', 'refs/heads/main', commit);
+    await using source = new SourceRun(remote);
+    source.tell();
+    const set = await source.next();
+    expect(set.objects.map(({ key }) => key)).toEqual(['apps/shop/good.yaml']);
+    expect(set.faults).toEqual([
+      {
+        key: 'apps/shop/linked.yaml',
+        reason: 'ManifestRefused',
+        message: 'apps/shop/linked.yaml: is a symbolic link, which is never followed; write the file itself',
+      },
+      {
+        key: 'apps/shop/module.yaml',
+        reason: 'ManifestRefused',
+        message: 'apps/shop/module.yaml: is a submodule, which is never followed; write the file itself',
+      },
+    ]);
+  });
+});
+
+describe('files that vanish', () => {
+  it('are left out of a complete set while most are still there', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using run = new SourceRun(remote);
+    run.tell();
+    await run.next();
+    remote.push({ [`${DIRECTORY}/apps/shop/a.yaml`]: null, [`${DIRECTORY}/apps/shop/b.yaml`]: null });
+    run.tell();
+    const { scope, objects, faults } = await run.next();
+    expect({ scope, objects: objects.length, faults }).toEqual({ scope: 'complete', objects: 2, faults: [] });
+  });
+
+  it('are not believed when they are most of them, until a person accepts the revision', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using run = new SourceRun(remote);
+    run.tell();
+    await run.next();
+    const gone = ['a', 'b', 'c'].map((name) => [`${DIRECTORY}/apps/shop/${name}.yaml`, null]);
+    remote.push(Object.fromEntries(gone) as Record<string, null>);
+    run.tell();
+    const held = await run.next();
+    const revision = remote.treeOf(DIRECTORY);
+    expect({ ...held, objects: held.objects.length }).toEqual({
+      revision,
+      scope: 'partial',
+      objects: 1,
+      removals: [],
+      faults: [
+        {
+          key: DIRECTORY,
+          reason: 'SourceUnreachable',
+          message: `the directory clusters/eu has lost 3 of 4 manifests and no tombstone says so (apps/shop/a.yaml, apps/shop/b.yaml, apps/shop/c.yaml); nothing is taken for removed. Put the files back, or annotate the Cluster with ops.service.io/accept-removals=${revision} if this is meant`,
+        },
+      ],
+    });
+    run.accept(revision);
+    const accepted = await run.next();
+    expect({ scope: accepted.scope, faults: accepted.faults }).toEqual({ scope: 'complete', faults: [] });
+  });
+
+  it('are believed when tombstones say so, however many', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using run = new SourceRun(remote);
+    run.tell();
+    await run.next();
+    const changes = ['a', 'b', 'c', 'd'].flatMap((name) => [
+      [`${DIRECTORY}/apps/shop/${name}.yaml`, null],
+      [`${DIRECTORY}/tombstones/shop/${name}.json`, tombstone(name)],
+    ]);
+    remote.push(Object.fromEntries(changes) as Record<string, string | null>);
+    run.tell();
+    const { scope, removals, faults } = await run.next();
+    expect({ scope, removals: removals.length, faults }).toEqual({ scope: 'complete', removals: 4, faults: [] });
+  });
+
+  it.each([
+    ['missing', { 'README.md': 'nothing else' }],
+    ['without a manifest', { [`${DIRECTORY}/README.md`]: 'hello' }],
+  ])('are not believed when the directory is %s after a restart', async (_, files) => {
+    using remote = new GitRemote();
+    remote.push(files);
+    await using run = new SourceRun(remote, { appliedBefore: () => ['apps/shop/a.yaml'] });
+    run.tell({ desiredRevision: 'f'.repeat(40) });
+    const { scope, objects, faults } = await run.next();
+    expect({ scope, objects, fault: faults[0]?.message.slice(0, 61) }).toEqual({
+      scope: 'partial',
+      objects: [],
+      fault: 'the directory clusters/eu has no manifest any more and no tom',
+    });
+  });
+});
+
+describe('a remote that cannot be read as it was', () => {
+  it('is read anew after its history was rewritten, which is said', async () => {
+    using remote = new GitRemote();
+    const before = remote.push(MANIFESTS);
+    await using run = new SourceRun(remote);
+    run.tell();
+    await run.next();
+    remote.forgetHistory();
+    const after = remote.push({ [`${DIRECTORY}/apps/shop/a.yaml`]: manifest('a', { version: '6.6.0' }) });
+    git(remote.bare, 'reflog', 'expire', '--expire=now', '--all');
+    git(remote.bare, 'gc', '--quiet', '--prune=now');
+    run.tell();
+    const set = await run.next();
+    expect({ scope: set.scope, objects: set.objects.length, faults: set.faults }).toEqual({
+      scope: 'complete',
+      objects: 4,
+      faults: [],
+    });
+    expect(run.rewrites).toEqual([
+      `the history of main was rewritten from ${before.slice(0, 12)} to ${after.slice(0, 12)}; the new tree is read as it is and nothing is removed for it`,
+    ]);
+  });
+
+  it('is a fault of its own that takes nothing away, told once, and passes by itself', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using run = new SourceRun(remote);
+    run.tell({ branch: 'trunk' });
+    const broken = await run.next();
+    expect(broken).toEqual({
+      revision: '',
+      scope: 'partial',
+      objects: [],
+      removals: [],
+      faults: [
+        {
+          key: DIRECTORY,
+          reason: 'SourceUnreachable',
+          message: `${remote.url} has no branch trunk: fatal: couldn't find remote ref refs/heads/trunk. What is applied stays.`,
+        },
+      ],
+    });
+    git(remote.bare, 'branch', 'trunk', 'main');
+    const mended = await run.nextInTime(5000);
+    expect({ scope: mended.scope, objects: mended.objects.length }).toEqual({ scope: 'complete', objects: 4 });
+  });
+
+  it.each([
+    ['ssh://host/repository', {}, 'the Git address is not an http(s) URL; correct it at the control plane'],
+    ['ext::sh -c true', {}, 'the Git address is not an http(s) URL; correct it at the control plane'],
+    ['--upload-pack=touch', {}, 'the Git address is not an http(s) URL; correct it at the control plane'],
+    [
+      'https://user:word@host/r.git',
+      {},
+      'the Git address holds a credential, which belongs into the credential field; correct it at the control plane',
+    ],
+    ['https://host/r.git', { branch: '--output=/x' }, 'the branch name "--output=/x" cannot be used'],
+    ['https://host/r.git', { branch: 'a"\nb' }, 'the branch name "a\\"\\nb" cannot be used'],
+    ['https://host/r.git', { path: 'clusters/../other' }, 'the directory "clusters/../other" cannot be used'],
+    ['https://host/r.git', { path: '.git/hooks' }, 'the directory ".git/hooks" cannot be used'],
+  ])('is refused before git sees it: %s %o', async (url, change, message) => {
+    using remote = new GitRemote();
+    await using run = new SourceRun(remote);
+    run.update({ url, branch: 'main', path: DIRECTORY, desiredRevision: 'f'.repeat(40), ...change });
+    const set = await run.next();
+    expect(set.faults.map((fault) => fault.message)).toEqual([`${message}. What is applied stays.`]);
+  });
+});
+
+describe('a Git host that asks for a credential', () => {
+  const credential = { username: 'service', password: 'svcgit_very-secret' };
+  const basic = `Basic ${Buffer.from('service:svcgit_very-secret').toString('base64')}`;
+
+  it('gets it in a header, and it is in no file and no message', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using host = await GitHttp.start(remote.folder);
+    await using run = new SourceRun(remote);
+    run.tell({ url: host.url, credential });
+    expect((await run.next()).objects).toHaveLength(4);
+    expect(new Set(host.authorizations)).toEqual(new Set([basic]));
+    for (const text of ['very-secret', basic.slice(6)]) {
+      expect(() => execFileSync('grep', ['-r', '-l', text, run.stateDir], { stdio: 'pipe' })).toThrow(/Command failed/);
+    }
+  });
+
+  it.each([404, 401])('is not taken for gone when it answers %i to a credential that was just made', async (status) => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using host = await GitHttp.start(remote.folder);
+    let refusals = 3;
+    host.refuse = (_, response) => {
+      refusals -= 1;
+      if (refusals < 0) return false;
+      response.writeHead(status, status === 401 ? { 'www-authenticate': 'Basic realm="git"' } : {}).end('no');
+      return true;
+    };
+    await using run = new SourceRun(remote);
+    run.tell({ url: host.url, credential });
+    const set = await run.nextInTime(1000);
+    expect({ scope: set.scope, objects: set.objects.length, faults: set.faults }).toEqual({
+      scope: 'complete',
+      objects: 4,
+      faults: [],
+    });
+  });
+
+  it('is said to refuse it when that lasts', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using host = await GitHttp.start(remote.folder);
+    host.refuse = (_, response) => {
+      response.writeHead(404).end('no');
+      return true;
+    };
+    await using run = new SourceRun(remote);
+    run.tell({ url: host.url, credential });
+    const set = await run.nextInTime(20_000);
+    expect({ scope: set.scope, objects: set.objects }).toEqual({ scope: 'partial', objects: [] });
+    expect(set.faults[0]?.message).toContain('does not take the read credential or does not show the repository to it');
+    expect(JSON.stringify(set)).not.toContain('very-secret');
+  });
+
+  it('cannot send the credential elsewhere by a redirect', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    await using elsewhere = await GitHttp.start(remote.folder);
+    await using host = await GitHttp.start(remote.folder);
+    host.refuse = (request, response) => {
+      response.writeHead(302, { location: elsewhere.url + (request.url ?? '').replace('/remote.git', '') }).end();
+      return true;
+    };
+    await using run = new SourceRun(remote);
+    run.tell({ url: host.url, credential });
+    const set = await run.next();
+    expect(set.faults[0]?.reason).toBe('SourceUnreachable');
+    expect(elsewhere.authorizations).toEqual([]);
+  });
+});
