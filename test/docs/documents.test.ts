@@ -4,7 +4,13 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const DOCUMENTS = ['README.md', 'STYLE.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: ROOT }), ...globSync('examples/**/*.md', { cwd: ROOT })];
+const DOCUMENTS = [
+  'README.md',
+  'STYLE.md',
+  'CHANGELOG.md',
+  ...globSync('docs/**/*.md', { cwd: ROOT }),
+  ...globSync('examples/**/*.md', { cwd: ROOT }),
+];
 
 /** Paths that a reader would look for in this repository: in backquotes, with a known first folder. */
 const PATH_IN_BACKQUOTES = /`((?:src|test|docs|bench|crds|templates|examples|scripts|\.ci)\/[\w./-]*)`/g;
@@ -27,7 +33,9 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 
   it('names only npm scripts that exist', () => {
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
     const missing = found(text, NPM_RUN).filter((name) => scripts[name] === undefined);
     expect(missing).toEqual([]);
   });

@@ -23,28 +23,34 @@ interface DemoOutput {
 }
 
 describe('examples/first-app', () => {
-  it('takes an install, an upgrade, a failure and an uninstall through the real programs', { timeout: 60_000 }, async () => {
-    const { stdout } = await run(process.execPath, [DEMO, '--json'], { timeout: 58_000 });
-    const output = JSON.parse(stdout) as DemoOutput;
-    expect(output.ok).toBe(true);
-    expect(output.cluster).toEqual({ id: expect.stringMatching(/^c-[0-9a-hjkmnp-tv-z]{16}$/), mode: 'gitops' });
-    expect(output.intents.map(({ action, name, state }) => ({ action, name, state }))).toEqual([
-      { action: 'install', name: 'shop/podinfo', state: 'ready' },
-      { action: 'update', name: 'shop/podinfo', state: 'ready' },
-      { action: 'update', name: 'shop/podinfo', state: 'failed' },
-      { action: 'uninstall', name: 'shop/podinfo', state: 'removed' },
-    ]);
-    expect(output.intents[2]?.reason).toContain('spec.replicas: Invalid value: -1');
-    expect(new Set(output.intents.map((intent) => intent.commit)).size).toBe(4);
-    for (const intent of output.intents) expect(intent.commit).toMatch(/^[0-9a-f]{40}$/);
-    // The four of the example and one more install for the comparison with the default batches.
-    expect(output.git).toEqual({ commits: 5, path: 'clusters/demo' });
-    expect(output.audit.entries).toBeGreaterThanOrEqual(5);
-  });
+  it(
+    'takes an install, an upgrade, a failure and an uninstall through the real programs',
+    { timeout: 60_000 },
+    async () => {
+      const { stdout } = await run(process.execPath, [DEMO, '--json'], { timeout: 58_000 });
+      const output = JSON.parse(stdout) as DemoOutput;
+      expect(output.ok).toBe(true);
+      expect(output.cluster).toEqual({ id: expect.stringMatching(/^c-[0-9a-hjkmnp-tv-z]{16}$/), mode: 'gitops' });
+      expect(output.intents.map(({ action, name, state }) => ({ action, name, state }))).toEqual([
+        { action: 'install', name: 'shop/podinfo', state: 'ready' },
+        { action: 'update', name: 'shop/podinfo', state: 'ready' },
+        { action: 'update', name: 'shop/podinfo', state: 'failed' },
+        { action: 'uninstall', name: 'shop/podinfo', state: 'removed' },
+      ]);
+      expect(output.intents[2]?.reason).toContain('spec.replicas: Invalid value: -1');
+      expect(new Set(output.intents.map((intent) => intent.commit)).size).toBe(4);
+      for (const intent of output.intents) expect(intent.commit).toMatch(/^[0-9a-f]{40}$/);
+      // The four of the example and one more install for the comparison with the default batches.
+      expect(output.git).toEqual({ commits: 5, path: 'clusters/demo' });
+      expect(output.audit.entries).toBeGreaterThanOrEqual(5);
+    },
+  );
 
   it('tells in plain lines, through a pipe, each step of each intent', { timeout: 60_000 }, async () => {
     const { stdout } = await run(process.execPath, [DEMO], { timeout: 58_000 });
-    const steps = stdout.split('\n').flatMap((line) => /^ {2}(accepted|committed|synced|applied|released|reported) /.exec(line)?.[1] ?? []);
+    const steps = stdout
+      .split('\n')
+      .flatMap((line) => /^ {2}(accepted|committed|synced|applied|released|reported) /.exec(line)?.[1] ?? []);
     expect(steps.slice(0, 6)).toEqual(['accepted', 'committed', 'synced', 'applied', 'released', 'reported']);
     expect(stdout).not.toContain('\u001b');
     expect(stdout).toContain('demo: install shop/podinfo 6.5.0');
