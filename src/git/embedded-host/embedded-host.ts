@@ -74,13 +74,19 @@ export class EmbeddedHost implements AsyncDisposable {
       this.#deps.logger.error({ err: error, url: request.url?.split('?')[0] }, 'git request failed');
       answer(request, response, 500, 'The Git host failed; its log says why.');
     });
-    this.#open.add(serving);
-    await serving.finally(() => this.#open.delete(serving));
+    this.#track(serving);
+    await serving;
+  }
+
+  #track(work: Promise<void>): void {
+    this.#open.add(work);
+    void work.finally(() => this.#open.delete(work));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort(new Error('the Git host is stopping'));
-    await Promise.all(this.#open);
+    // Work that ends may leave clearing away behind.
+    while (this.#open.size > 0) await Promise.all(this.#open);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -151,6 +157,7 @@ export class EmbeddedHost implements AsyncDisposable {
                 maxPackBytes: this.#maxBodyBytes,
                 settings,
                 signal,
+                afterwards: (work) => this.#track(work),
               },
             })
           : await runHttpBackend({

@@ -32,6 +32,8 @@ export interface ReceivePushDeps {
   readonly maxPackBytes: number;
   readonly settings: readonly (readonly [string, string])[];
   readonly signal: AbortSignal;
+  /** Is given the clearing away that need not be waited for; it never rejects. */
+  readonly afterwards: (work: Promise<void>) => void;
 }
 
 /** More objects stay one pack, as in git (`receive.unpackLimit`). */
@@ -90,7 +92,8 @@ export async function receivePush(
     await migrate(quarantine, objects);
     return await moveBranch(deps, oldId, newId);
   } finally {
-    await rm(quarantine, { recursive: true, force: true });
+    // What stays behind after a crash goes with git's own pruning, which knows the name.
+    deps.afterwards(rm(quarantine, { recursive: true, force: true }).catch(() => undefined));
   }
 }
 

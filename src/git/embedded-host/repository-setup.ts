@@ -24,6 +24,10 @@ export const SERVING_SETTINGS: readonly (readonly [string, string])[] = [
   ['transfer.fsckObjects', 'true'],
   // No hook runs: what may be pushed is checked by the host itself.
   ['core.hooksPath', '/dev/null'],
+  // A receipt says that the remote holds the commit: after a power failure too. Git alone syncs the branch, but not the
+  // loose objects that it names.
+  ['core.fsync', 'committed'],
+  ['core.fsyncMethod', 'batch'],
   ['core.protectHFS', 'true'],
   ['core.protectNTFS', 'true'],
 ];
