@@ -19,7 +19,7 @@ import { Contact, type ContactState } from './contact.ts';
 import { Core } from './core.ts';
 import { readCredentials } from './credentials.ts';
 import { EventPipeline } from './event-pipeline.ts';
-import { gitTargetOf } from './open-git-target.ts';
+import { openGitTarget } from './open-git-target.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { KeyRing } from './keypair.ts';
 import { OPERATOR_VERSION } from './operator-version.ts';
@@ -211,7 +211,7 @@ export class ClusterSession {
     this.#status.change(projectionOf(config, revision));
     this.#policyMayHaveChanged();
     const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
-    gitTargetOf(config, this.#keys, host).then(
+    openGitTarget(config, this.#keys, host).then(
       (target) => this.#core.read(target),
       (error: unknown) => {
         const message = `the Git read credential cannot be opened: ${(error as Error).message}. Register again so that it is sealed to this cluster's key.`;

@@ -11,7 +11,7 @@ const parseCredential = compileParser(GitCredential);
  *
  * @throws JweError when the credential was sealed to a key that this cluster does not have
  */
-export async function gitTargetOf(
+export async function openGitTarget(
   config: AgentConfig,
   keys: KeyRing | undefined,
   host: { readonly baseUrl: string; readonly caCertificate: string },

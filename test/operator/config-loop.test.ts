@@ -1,0 +1,206 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { AgentClient } from '../../src/operator/agent-client.ts';
+import { AgentSession } from '../../src/operator/agent-session.ts';
+import { ConfigLoop } from '../../src/operator/config-loop.ts';
+import { Contact } from '../../src/operator/contact.ts';
+import type { AgentConfig } from '../../src/protocol/agent-config.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { CLUSTER_ID, FakeControlPlane } from './fake-control-plane.ts';
+
+const logger = createLogger('test', 'silent');
+const IDENTITY = { token: new Secret('t1'), clusterId: CLUSTER_ID };
+
+/** A running loop against a real server; time passes when the test says so. */
+class LoopRun implements AsyncDisposable {
+  readonly plane: FakeControlPlane;
+  readonly clock = new ManualClock();
+  readonly configs: AgentConfig[] = [];
+  readonly contacts: string[] = [];
+  readonly loop: ConfigLoop;
+  readonly #client: AgentClient;
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+
+  constructor(plane: FakeControlPlane) {
+    this.plane = plane;
+    plane.tokens.add('t1');
+    const { clock } = this;
+    this.#client = new AgentClient({
+      baseUrl: plane.url,
+      caCertificate: '',
+      userAgent: 'test',
+      clock,
+      onConfigRevision: (revision) => this.loop.revisionSeen(revision),
+    });
+    const contact = new Contact({ clock, onChange: (state) => void this.contacts.push(state) });
+    const session = new AgentSession({
+      contact,
+      logger,
+      reread: async () => IDENTITY,
+      onAuthenticated: () => undefined,
+    });
+    this.loop = new ConfigLoop({
+      session,
+      contact,
+      clock,
+      random: () => 0,
+      logger,
+      onConfig: (config) => void this.configs.push(config),
+    });
+    session.use(this.#client, IDENTITY);
+    this.#ended = this.loop.run(this.#stop.signal);
+  }
+
+  /** `wait` and whether a tag was sent, of each request. */
+  get asked(): string[] {
+    return this.plane.requests.map(({ path, headers }) => {
+      const wait = path.replace(/^.*wait=/, '');
+      return headers['if-none-match'] === undefined ? wait : `${wait} ${headers['if-none-match']}`;
+    });
+  }
+
+  async untilAsked(count: number): Promise<void> {
+    await expect.poll(() => this.plane.requests.length, { timeout: 5000, interval: 5 }).toBe(count);
+  }
+
+  /** Lets the loop take an answer that is under way. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 30);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+    await this.#client[Symbol.asyncDispose]();
+  }
+}
+
+describe('the held request for the configuration', () => {
+  it('asks at once, then holds one request that a change answers', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane);
+    await run.untilAsked(2);
+    plane.configure({ delivery_epoch: 2 });
+    await expect.poll(() => run.configs.length).toBe(2);
+    run.clock.advance(10);
+    await run.untilAsked(3);
+    expect(run.configs.map(({ delivery_epoch: epoch }) => epoch)).toEqual([1, 2]);
+    expect(run.asked).toEqual(['0', '30 "1"', '30 "2"']);
+  });
+
+  it('takes one that a proxy cuts for an empty one, waits shorter, and longer again only slowly', async () => {
+    await using plane = await FakeControlPlane.start();
+    const held: ServerResponse[] = [];
+    plane.intercept = ({ headers }, response) => {
+      if (headers['if-none-match'] === undefined) return false;
+      held.push(response);
+      return true;
+    };
+    await using run = new LoopRun(plane);
+    await run.untilAsked(2);
+    run.clock.advance(20_000);
+    held[0]?.destroy();
+    await run.untilAsked(3);
+    run.clock.advance(16_000);
+    held[1]?.writeHead(504).end();
+    await run.untilAsked(4);
+    run.clock.advance(12_000);
+    plane.answer(held[2] as ServerResponse, 304, undefined, { etag: '"1"' });
+    await run.untilAsked(5);
+    expect(run.asked.slice(1)).toEqual(['30 "1"', '16 "1"', '12 "1"', '13 "1"']);
+    expect(run.contacts).toEqual(['connected']);
+  });
+
+  it('backs off at least a second at failures, and as long as it is told', async () => {
+    await using plane = await FakeControlPlane.start();
+    const answers = [500, 503];
+    plane.intercept = (_, response) => {
+      const status = answers.shift();
+      if (status === undefined) return false;
+      response.writeHead(status, status === 503 ? { 'retry-after': '40' } : {}).end();
+      return true;
+    };
+    await using run = new LoopRun(plane);
+    await run.untilAsked(1);
+    await run.settle();
+    run.clock.advance(999);
+    await run.settle();
+    expect(run.asked).toHaveLength(1);
+    run.clock.advance(1);
+    await run.untilAsked(2);
+    await run.settle();
+    run.clock.advance(39_999);
+    await run.settle();
+    expect(run.asked).toHaveLength(2);
+    run.clock.advance(1);
+    await run.untilAsked(4);
+    expect(run.contacts).toEqual(['connected']);
+  });
+
+  it('asks every 15 minutes once it is refused, and goes on when it is not any more', async () => {
+    await using plane = await FakeControlPlane.start();
+    let refused = 2;
+    plane.intercept = (_, response) => {
+      refused -= 1;
+      if (refused < 0) return false;
+      plane.refuse(response, 'cluster_disabled', 'this cluster is disabled');
+      return true;
+    };
+    await using run = new LoopRun(plane);
+    await run.untilAsked(1);
+    await run.settle();
+    run.clock.advance(15 * 60_000 - 1);
+    await run.settle();
+    expect(run.asked).toHaveLength(1);
+    run.clock.advance(1);
+    await run.untilAsked(2);
+    await run.settle();
+    run.clock.advance(15 * 60_000);
+    await run.untilAsked(4);
+    expect(run.configs).toHaveLength(1);
+    expect(run.asked).toEqual(['0', '0', '0', '30 "1"']);
+  });
+
+  it('is given up for a new one when another answer names a revision that it does not bring', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane);
+    await run.untilAsked(2);
+    run.loop.revisionSeen('9');
+    run.clock.advance(1000);
+    await run.settle();
+    run.clock.advance(1000);
+    await run.untilAsked(4);
+    expect(run.asked).toEqual(['0', '30 "1"', '0', '30 "1"']);
+  });
+
+  it('leaves a control plane alone that has no such endpoint, and one that answers nonsense for a while', async () => {
+    await using plane = await FakeControlPlane.start();
+    const answers: ((response: ServerResponse) => void)[] = [
+      (response) => plane.refuse(response, 'not_found', 'there is nothing at this path'),
+      (response) => plane.answer(response, 200, { cluster_id: 7 }, { etag: '"1"' }),
+    ];
+    plane.intercept = (_, response) => {
+      const answer = answers.shift();
+      answer?.(response);
+      return answer !== undefined;
+    };
+    await using run = new LoopRun(plane);
+    await run.untilAsked(1);
+    await run.settle();
+    run.clock.advance(299_999);
+    await run.settle();
+    expect(run.asked).toEqual(['0']);
+    run.clock.advance(1);
+    await run.untilAsked(2);
+    await run.settle();
+    expect(run.configs).toEqual([]);
+    run.clock.advance(2000);
+    await run.untilAsked(4);
+    expect(run.configs).toHaveLength(1);
+  });
+});

@@ -1,0 +1,185 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { AgentConfig } from '../../src/protocol/agent-config.ts';
+import { AppError } from '../../src/protocol/app-error.ts';
+import type { AgentEvent } from '../../src/protocol/event.ts';
+import { deriveHmacKey, verifyRequestSignature } from '../../src/protocol/hmac.ts';
+import { errorBody } from '../../src/protocol/http-error.ts';
+import { AGENT_MEDIA_TYPE } from '../../src/protocol/media-type.ts';
+import { Secret } from '../../src/runtime/secret.ts';
+
+export const CLUSTER_ID = 'c-0123456789abcdef';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: unknown;
+}
+
+export function aConfig(change: Partial<AgentConfig> = {}): AgentConfig {
+  return {
+    cluster_id: CLUSTER_ID,
+    allowed_namespaces: ['shop'],
+    catalog_entries: [],
+    operation_templates: [],
+    connectivity_mode: 'pull',
+    delivery_epoch: 1,
+    intervals: { rotate_seconds: 604_800, heartbeat_seconds: 3600, event_batch_ms: 5, event_batch_size: 100 },
+    security: { requireSignedPayloads: false, requireEncryptedSecretPayloads: false },
+    signing_public_keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' }] },
+    ...change,
+  };
+}
+
+type Intercept = (request: SeenRequest, response: ServerResponse) => boolean;
+
+/** Speaks the agent protocol over real HTTP: register, held config, events with their MAC; and misbehaves on demand. */
+export class FakeControlPlane implements AsyncDisposable {
+  readonly requests: SeenRequest[] = [];
+  readonly events: AgentEvent[] = [];
+  readonly accounts = new Map<string, 'fresh' | 'used' | 'expired'>();
+  /** Bearer tokens that are accepted. */
+  readonly tokens = new Set<string>();
+  /** Sees every request first; true: it has answered. */
+  intercept: Intercept = () => false;
+  #config = aConfig();
+  #revision = 1;
+  #minted = 0;
+  readonly #held = new Set<() => void>();
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#take(request, response).catch((error: unknown) => this.#refuse(response, error));
+    });
+  }
+
+  static async start(): Promise<FakeControlPlane> {
+    const plane = new FakeControlPlane();
+    await plane.listen(0);
+    return plane;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async listen(port: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(port, '127.0.0.1', resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+
+  configure(change: Partial<AgentConfig>): void {
+    this.#config = { ...this.#config, ...change };
+    this.#revision += 1;
+    for (const answer of [...this.#held]) answer();
+  }
+
+  count(path: string): number {
+    return this.requests.filter((request) => request.path.startsWith(path)).length;
+  }
+
+  answer(response: ServerResponse, status: number, body?: unknown, headers: Record<string, string> = {}): void {
+    const type = body === undefined ? {} : { 'content-type': AGENT_MEDIA_TYPE };
+    response.writeHead(status, { ...type, 'service-config-revision': String(this.#revision), ...headers });
+    response.end(body === undefined ? undefined : JSON.stringify(body));
+  }
+
+  refuse(response: ServerResponse, code: ConstructorParameters<typeof AppError>[0], message: string): void {
+    this.#refuse(response, new AppError(code, message));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    const { status, body, retryAfterSeconds } = errorBody(error, 'req-1');
+    const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+    this.answer(response, status, body, wait as Record<string, string>);
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const text = Buffer.concat(parts).toString('utf8');
+    const seen: SeenRequest = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      authorization: request.headers.authorization,
+      headers: request.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+    this.requests.push(seen);
+    if (this.intercept(seen, response)) return;
+    if (seen.path === '/api/agent/register') return this.#register(seen, response);
+    const token = seen.authorization?.replace(/^Bearer /, '') ?? '';
+    if (!this.tokens.has(token)) throw new AppError('invalid_token', 'this token is not known');
+    if (seen.path.startsWith('/api/agent/config')) return this.#hold(seen, response);
+    const header = seen.headers['service-signature'];
+    verifyRequestSignature({
+      key: deriveHmacKey(new Secret(token), CLUSTER_ID),
+      method: seen.method,
+      path: seen.path,
+      body: seen.body,
+      header: typeof header === 'string' ? header : undefined,
+      now: new Date(),
+    });
+    this.events.push(...(seen.body as { events: AgentEvent[] }).events);
+    this.answer(response, 204);
+  }
+
+  #register(seen: SeenRequest, response: ServerResponse): void {
+    const { token } = seen.body as { token: string };
+    const account = this.accounts.get(token);
+    if (account === undefined) throw new AppError('invalid_token', 'this registration token is not known');
+    if (account === 'used') throw new AppError('registration_token_used', 'this token was used');
+    if (account === 'expired') throw new AppError('registration_token_expired', 'this token expired');
+    this.accounts.set(token, 'used');
+    this.#minted += 1;
+    const bearer = `svcagt_${this.#minted}`;
+    this.tokens.clear();
+    this.tokens.add(bearer);
+    this.answer(response, 200, {
+      cluster_id: CLUSTER_ID,
+      token: bearer,
+      expires_at: '2026-12-28T00:00:00.000Z',
+      rotate_after: '2026-12-05T00:00:00.000Z',
+      connectivity_mode: this.#config.connectivity_mode,
+      signing_public_keys: this.#config.signing_public_keys,
+      ca_certificate: '',
+    });
+  }
+
+  #hold(seen: SeenRequest, response: ServerResponse): void {
+    const tag = (): string => `"${this.#revision}"`;
+    const wait = Number(new URL(seen.path, 'http://localhost').searchParams.get('wait') ?? 30);
+    if (seen.headers['if-none-match'] !== tag()) {
+      this.answer(response, 200, this.#config, { etag: tag() });
+      return;
+    }
+    const finish = (status: number): void => {
+      clearTimeout(timer);
+      this.#held.delete(changed);
+      if (status === 304) this.answer(response, 304, undefined, { etag: tag() });
+      else this.answer(response, 200, this.#config, { etag: tag() });
+    };
+    const changed = (): void => finish(200);
+    const timer = setTimeout(() => finish(304), wait * 1000);
+    this.#held.add(changed);
+    response.once('close', () => {
+      clearTimeout(timer);
+      this.#held.delete(changed);
+    });
+  }
+}
