@@ -69,14 +69,12 @@ export function checkPush(
       if (fault !== undefined) setOnce(faults, commit, fault);
     }
   }
-  if (faults.size > 0) {
-    return {
-      kind: 'refused',
-      lines: [...faults].slice(0, MAX_LINES).map(([id, text]) => `refused: commit ${id}: ${text}`),
-    };
-  }
-  // An empty list stands for a new tip that is an ancestor of the old one.
-  return expected === push.oldId && commit !== '' ? undefined : notOnTip();
+  // An empty list stands for a new tip that is an ancestor of the old one. Goes before the faults: commits that are on
+  // another history are judged once they are on this one.
+  if (expected !== push.oldId || commit === '') return notOnTip();
+  if (faults.size === 0) return undefined;
+  const lines = [...faults].slice(0, MAX_LINES).map(([id, text]) => `refused: commit ${id}: ${text}`);
+  return { kind: 'refused', lines };
 }
 
 interface ClusterScope {
