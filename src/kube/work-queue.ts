@@ -3,6 +3,9 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { KubeError } from './cluster-api.ts';
 
+/** Longer wishes are met early: a timer of more than 24.8 days would ring at once. */
+const MAX_WAIT_MS = 24 * 3_600_000;
+
 /** What a worker may ask for: the same key again after so many milliseconds. */
 export interface WorkResult {
   readonly requeueAfterMs?: number;
@@ -81,13 +84,14 @@ export class WorkQueue {
       this.add(key);
       return;
     }
-    const due = this.#deps.clock.now().getTime() + ms;
+    const wait = Math.min(ms, MAX_WAIT_MS);
+    const due = this.#deps.clock.now().getTime() + wait;
     const waiting = this.#delayed.get(key);
     if (this.#stopped || this.#ready.has(key) || (waiting !== undefined && waiting.due <= due)) return;
     this.#cancelDelay(key);
     const timer = new AbortController();
     this.#delayed.set(key, { due, timer });
-    this.#deps.clock.sleep(ms, timer.signal).then(
+    this.#deps.clock.sleep(wait, timer.signal).then(
       () => {
         if (this.#delayed.get(key)?.timer === timer) this.add(key);
       },

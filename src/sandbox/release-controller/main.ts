@@ -2,39 +2,44 @@ import { parseArgs } from 'node:util';
 import { connectCluster } from '../../kube/connect-cluster.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { createLogger } from '../../runtime/logger.ts';
-import { ChartShelf, demoCharts } from './chart-shelf.ts';
+import { ChartShelf } from './chart-shelf.ts';
 import { startReleaseController } from './start-release-controller.ts';
 
-const USAGE = `usage: node src/sandbox/release-controller/main.ts --kubeconfig FILE [--action-ms N]
-
-Stands in for Flux's source- and helm-controller on a cluster that serves their kinds. --action-ms is how long fetching a
-chart and each of Helm's actions take (default 0).`;
+const TIMES = ['fetch-ms', 'install-ms', 'upgrade-ms', 'uninstall-ms'] as const;
+const USAGE = `usage: node src/sandbox/release-controller/main.ts --kubeconfig FILE ${TIMES.map((name) => `[--${name} N]`).join(' ')}`;
 
 function fail(message: string): never {
   process.stderr.write(`${message}\n${USAGE}\n`);
   process.exit(2);
 }
 
-function readArguments(): { readonly kubeconfig: string; readonly actionMs: number } {
+function readArguments(): { readonly kubeconfig: string; readonly times: Readonly<Record<string, number>> } {
   try {
-    const { values } = parseArgs({ options: { kubeconfig: { type: 'string' }, 'action-ms': { type: 'string' } } });
-    const actionMs = Number(values['action-ms'] ?? 0);
-    if (!Number.isInteger(actionMs) || actionMs < 0) fail('--action-ms: a whole number of milliseconds');
-    return { kubeconfig: values.kubeconfig ?? fail('--kubeconfig FILE is missing'), actionMs };
+    const string = { type: 'string' } as const;
+    const options = { kubeconfig: string, ...Object.fromEntries(TIMES.map((name) => [name, string])) };
+    const values: Record<string, string | boolean | undefined> = parseArgs({ options }).values;
+    const times: Record<string, number> = {};
+    for (const name of TIMES) {
+      const ms = Number(values[name] ?? 0);
+      if (!Number.isInteger(ms) || ms < 0 || ms > 600_000) fail(`--${name}: milliseconds from 0 to 600000`);
+      times[name] = ms;
+    }
+    const kubeconfig = values['kubeconfig'];
+    return { kubeconfig: typeof kubeconfig === 'string' ? kubeconfig : fail('--kubeconfig FILE is missing'), times };
   } catch (error) {
     return fail(error instanceof Error ? error.message : String(error));
   }
 }
 
-const { kubeconfig, actionMs } = readArguments();
-const stop = Promise.withResolvers<void>();
-process.once('SIGTERM', () => stop.resolve());
-process.once('SIGINT', () => stop.resolve());
-
+const { kubeconfig, times } = readArguments();
+const stop = new AbortController();
+process.once('SIGTERM', () => stop.abort());
+process.once('SIGINT', () => stop.abort());
 const logger = createLogger('release-controller', 'warn');
+
 await using api = connectCluster({
   kubeconfig: { kind: 'file', path: kubeconfig },
-  userAgent: 'helm-controller/stand-in',
+  userAgent: 'service-sandbox-release-controller',
   clock: systemClock,
   random: Math.random,
   logger,
@@ -43,9 +48,19 @@ await using controller = startReleaseController({
   api,
   clock: systemClock,
   logger,
-  charts: new ChartShelf(demoCharts()),
-  timing: { fetchMs: actionMs, installMs: actionMs, upgradeMs: actionMs, uninstallMs: actionMs },
+  charts: new ChartShelf(),
+  timing: {
+    fetchMs: times['fetch-ms'] ?? 0,
+    installMs: times['install-ms'] ?? 0,
+    upgradeMs: times['upgrade-ms'] ?? 0,
+    uninstallMs: times['uninstall-ms'] ?? 0,
+  },
 });
-await controller.synced();
-process.stdout.write(`${JSON.stringify({ ready: true, actionMs })}\n`);
-await stop.promise;
+const stopped = new Promise<'stopped'>((resolve) => {
+  stop.signal.addEventListener('abort', () => resolve('stopped'), { once: true });
+});
+const state = await Promise.race([controller.synced(stop.signal).then(() => 'ready' as const), stopped]);
+if (state === 'ready') {
+  process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
+  await stopped;
+}
