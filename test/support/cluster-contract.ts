@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { describeApplying } from './cluster-contract/applying.ts';
+import { createContext, type ContractCluster, type ContractContext } from './cluster-contract/contract-context.ts';
+import { describeLifecycle } from './cluster-contract/lifecycle.ts';
+import { describeListing } from './cluster-contract/listing.ts';
+import { describeObjects } from './cluster-contract/objects.ts';
+import { describeWatching } from './cluster-contract/watching.ts';
+
+/**
+ * What every API server that this project talks to must do, in plain HTTP: the sandbox is held to it, and so is
+ * a real kube-apiserver (with its controller manager).
+ */
+export function clusterContract(name: string, start: () => Promise<ContractCluster>): void {
+  describe(`${name} as a cluster`, () => {
+    let context: ContractContext | undefined;
+    const current = (): ContractContext => {
+      if (context === undefined) throw new Error('the cluster did not start');
+      return context;
+    };
+    beforeAll(async () => {
+      context = await createContext(start);
+    }, 120_000);
+    afterAll(async () => {
+      await context?.[Symbol.asyncDispose]();
+    });
+    describe('objects', () => {
+      describeObjects(current);
+    });
+    describe('listing', () => {
+      describeListing(current);
+    });
+    describe('server-side apply', () => {
+      describeApplying(current);
+    });
+    describe('watching', () => {
+      describeWatching(current);
+    });
+    describe('life cycle', () => {
+      describeLifecycle(current);
+    });
+  });
+}
