@@ -51,8 +51,8 @@ export class AdminClient {
       signal: AbortSignal.timeout(this.#deps.timeoutMs ?? 10_000),
     });
     const text = await answer.text();
-    const parsed: unknown = text === '' ? undefined : JSON.parse(text);
-    if (!answer.ok) throw new AdminApiError(answer.status, (parsed ?? {}) as Partial<Record<string, unknown>>);
+    const parsed = (text === '' ? {} : JSON.parse(text)) as Partial<Record<string, unknown>>;
+    if (!answer.ok) throw new AdminApiError(answer.status, parsed);
     return parsed as T;
   }
 }

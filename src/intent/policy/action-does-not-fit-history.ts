@@ -7,7 +7,7 @@ import type { Violation } from '../violation.ts';
  * The action makes no sense after the last one: update or uninstall of what was never installed (or is uninstalled
  * already), install over what is there, operate under a name that an operation has.
  *
- * A failed install may be installed again or updated. An operation runs once, so its name is free again only once it
+ * A failed install may be installed again or updated, a failed uninstall be asked for again. An operation runs once, so its name is free again only once it
  * failed before it ran or is removed.
  */
 export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyContext): Violation[] {
@@ -18,6 +18,7 @@ export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyCo
 
 function fittingActions(action: IntentAction, last: LastIntent | undefined): readonly IntentAction[] {
   if (action === 'operate') return last === undefined || hasEnded(last) ? ['operate'] : [];
+  if (last?.action === 'uninstall' && last.state === 'failed') return ['install', 'uninstall'];
   if (last === undefined || last.action === 'uninstall' || last.state === 'removed') return ['install'];
   if (last.action === 'install' && last.state === 'failed') return ['install', 'update', 'uninstall'];
   return ['update', 'uninstall'];
