@@ -1,18 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { AgentOptions, RequestOptions } from 'node:https';
-import { KubeConfig, type Cluster } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
-import { KubeError } from './cluster-api.ts';
-import { KUBECONFIG_INVALID } from './kube-fault.ts';
+import { currentCluster, invalid, loadKubeconfig, messageOf, type KubeconfigSource } from './load-kubeconfig.ts';
 
-/** Where the way to the API server and the credential come from. */
-export type KubeconfigSource =
-  | { readonly kind: 'file'; readonly path: string }
-  /** From a request or a store: must hold everything inline, and may not run commands or read files of this machine. */
-  | { readonly kind: 'text'; readonly yaml: string }
-  | { readonly kind: 'in-cluster' };
+export type { KubeconfigSource } from './load-kubeconfig.ts';
 
 /** What one request needs, valid now. */
 export interface Connection {
@@ -30,21 +23,25 @@ const REUSE_MS = 10_000;
 export class ClusterCredentials implements AsyncDisposable {
   /** Address of the API server, without a trailing slash. */
   readonly server: string;
-  readonly #config: KubeConfig;
+  readonly #source: KubeconfigSource;
+  #config: KubeConfig;
+  /** The server refused the credential: read the kubeconfig anew, with whatever its plugins cached. */
+  #refused = false;
   readonly #clock: Clock;
-  #current: { readonly connection: Connection; readonly poolKey: string; readonly until: number } | undefined;
+  #current: { readonly connection: Connection; readonly until: number } | undefined;
   #loading: Promise<Connection> | undefined;
   readonly #pools = new Map<string, Dispatcher>();
 
   constructor(deps: { readonly source: KubeconfigSource; readonly clock: Clock }) {
     this.#clock = deps.clock;
+    this.#source = deps.source;
     this.#config = loadKubeconfig(deps.source);
     this.server = currentCluster(this.#config).server.replace(/\/+$/, '');
   }
 
   async connection(): Promise<Connection> {
-    if (this.#current !== undefined && this.#clock.now().getTime() < this.#current.until)
-      return this.#current.connection;
+    const current = this.#current;
+    if (current !== undefined && this.#clock.now().getTime() < current.until) return current.connection;
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
     });
@@ -54,6 +51,7 @@ export class ClusterCredentials implements AsyncDisposable {
   /** Asks the files and plugins again at the next request: the server refused what it was given. */
   refresh(): void {
     this.#current = undefined;
+    this.#refused = this.#source.kind !== 'text';
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -64,9 +62,11 @@ export class ClusterCredentials implements AsyncDisposable {
   async #load(): Promise<Connection> {
     const options: RequestOptions = { headers: {} };
     try {
+      if (this.#refused) this.#config = loadKubeconfig(this.#source);
+      this.#refused = false;
       await this.#config.applyToHTTPSOptions(options);
     } catch (error) {
-      throw invalid(`the credential for ${this.server} cannot be read: ${messageOf(error)}`, error);
+      throw invalid(`the credential for ${this.server} cannot be read: ${messageOf(error).slice(0, 500)}`, error);
     }
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries((options.headers ?? {}) as Record<string, unknown>)) {
@@ -85,7 +85,7 @@ export class ClusterCredentials implements AsyncDisposable {
       this.#pools.set(poolKey, dispatcher);
     }
     const connection = { dispatcher, headers };
-    this.#current = { connection, poolKey, until: this.#clock.now().getTime() + REUSE_MS };
+    this.#current = { connection, until: this.#clock.now().getTime() + REUSE_MS };
     return connection;
   }
 
@@ -106,74 +106,6 @@ export class ClusterCredentials implements AsyncDisposable {
         throw invalid(`proxy-url ${new URL(plan.uri).protocol} is not supported: use an http or https proxy`);
     }
   }
-}
-
-function loadKubeconfig(source: KubeconfigSource): KubeConfig {
-  const config = new KubeConfig();
-  try {
-    switch (source.kind) {
-      case 'in-cluster':
-        config.loadFromCluster();
-        break;
-      case 'file':
-        config.loadFromString(readFileSync(source.path, 'utf8'));
-        config.makePathsAbsolute(source.path.replace(/[^/]*$/, ''));
-        break;
-      case 'text':
-        config.loadFromString(source.yaml);
-        break;
-    }
-  } catch (error) {
-    throw invalid(`${nameOf(source)} cannot be read: ${messageOf(error)}`, error);
-  }
-  const cluster = config.getCurrentCluster();
-  const user = config.getCurrentUser();
-  if (cluster === null || user === null) {
-    throw invalid(`${nameOf(source)} names no cluster and user in its current-context "${config.getCurrentContext()}"`);
-  }
-  if (source.kind === 'text' && (user.exec !== undefined || user.authProvider !== undefined)) {
-    throw invalid(
-      `${nameOf(source)}: user "${user.name}" runs a command or plugin; give a token or a client certificate`,
-    );
-  }
-  if (source.kind === 'text' && (cluster.caFile ?? user.certFile ?? user.keyFile) !== undefined) {
-    throw invalid(`${nameOf(source)} points at files; embed them with "kubectl config view --raw --flatten"`);
-  }
-  const server = serverOf(cluster, source);
-  if (server.protocol === 'https:') return config;
-  const plain = new KubeConfig();
-  // There is no certificate to verify on a loopback http address; the library wants that said.
-  plain.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
-  return plain;
-}
-
-function serverOf(cluster: Cluster, source: KubeconfigSource): URL {
-  if (!URL.canParse(cluster.server)) throw invalid(`${nameOf(source)}: server "${cluster.server}" is not a URL`);
-  const url = new URL(cluster.server);
-  const loopback = ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback)) {
-    throw invalid(`${nameOf(source)}: server ${url.origin} must be https (plain http is for loopback addresses only)`);
-  }
-  return url;
-}
-
-function currentCluster(config: KubeConfig): Cluster {
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) throw invalid('the kubeconfig has no current cluster');
-  return cluster;
-}
-
-function nameOf(source: KubeconfigSource): string {
-  if (source.kind === 'file') return `kubeconfig ${source.path}`;
-  return source.kind === 'text' ? 'the kubeconfig given as text' : 'the in-cluster service account';
-}
-
-function invalid(message: string, cause?: unknown): KubeError {
-  return new KubeError(message, { status: 0, reason: KUBECONFIG_INVALID, ...(cause === undefined ? {} : { cause }) });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.trim() : String(error);
 }
 
 function fingerprint(options: RequestOptions): string {

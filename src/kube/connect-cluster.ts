@@ -2,10 +2,11 @@ import { refOf, type KubeObject, type ObjectRef } from '../resources/kube-object
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { KubeError, type ClusterApi, type KindRef, type ListOptions } from './cluster-api.ts';
-import { ClusterCredentials, type KubeconfigSource } from './cluster-credentials.ts';
+import { ClusterCredentials } from './cluster-credentials.ts';
 import { ANSWER_UNREADABLE, KIND_NOT_FOUND, namesMissingObject } from './kube-fault.ts';
 import { bodyOf, sendRequest, type KubeAnswer, type KubeRequest, type RequestDeps } from './kube-request.ts';
 import { listPages } from './list-pages.ts';
+import type { KubeconfigSource } from './load-kubeconfig.ts';
 import { ResourceMapper, type ResourceMapping } from './resource-mapper.ts';
 import { retryRequest } from './retry-request.ts';
 import { watchObjects } from './watch-objects.ts';

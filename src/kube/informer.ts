@@ -81,15 +81,20 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
     onChange: (listener) => cache.listen(listener),
     async run(signal) {
       let failures = 0;
+      let said = '';
       while (!signal.aborted) {
         try {
           failures = (await step(signal)) ? 0 : failures + 1;
+          if (failures === 0) said = '';
         } catch (error) {
           if (signal.aborted) break;
           failures += 1;
           version = mustListAgain(error) ? undefined : version;
-          const level = failures === 1 ? 'debug' : 'warn';
-          deps.logger[level]({ err: error, kind: deps.kind.kind, failures }, 'watching is interrupted');
+          // A server that is away for an hour is one line of the log, not one for every attempt.
+          const message = error instanceof Error ? error.message : String(error);
+          const level = failures > 1 && message !== said ? 'warn' : 'debug';
+          if (level === 'warn') said = message;
+          deps.logger[level]({ kind: deps.kind.kind, failures, problem: message }, 'watching is interrupted');
         }
         if (failures > 0) await deps.clock.sleep(backoffMs(WAIT, failures, deps.random), signal).catch(() => undefined);
       }

@@ -1,7 +1,7 @@
 import { request, type Dispatcher } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
 import { KubeError } from './cluster-api.ts';
-import type { ClusterCredentials } from './cluster-credentials.ts';
+import type { ClusterCredentials, Connection } from './cluster-credentials.ts';
 import { ABORTED, ANSWER_TOO_LARGE, CONNECTION_FAILED, faultOfAnswer, TIMED_OUT } from './kube-fault.ts';
 
 /** Largest answer read whole (a page of 500 large objects stays below it); one error body is cut much earlier. */
@@ -80,8 +80,25 @@ function withBody(error: KubeError, body: string): KubeError {
 }
 
 async function open(deps: RequestDeps, ask: KubeRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-  const { dispatcher, headers } = await deps.credentials.connection();
-  const answer = await request(`${deps.credentials.server}${ask.path}`, {
+  const used = await deps.credentials.connection();
+  const answer = await requestWith(deps, ask, used, signal);
+  if (answer.statusCode !== 401) return answer;
+  // Nothing was done yet, whatever the method: a credential that has rotated meanwhile is worth one more try.
+  deps.credentials.refresh();
+  const now = await deps.credentials.connection();
+  if (now.headers['authorization'] === used.headers['authorization'] && now.dispatcher === used.dispatcher)
+    return answer;
+  await answer.body.dump();
+  return requestWith(deps, ask, now, signal);
+}
+
+async function requestWith(
+  deps: RequestDeps,
+  ask: KubeRequest,
+  { dispatcher, headers }: Connection,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  return request(`${deps.credentials.server}${ask.path}`, {
     dispatcher,
     method: ask.method,
     signal,
@@ -93,8 +110,6 @@ async function open(deps: RequestDeps, ask: KubeRequest, signal: AbortSignal): P
       ...(ask.body === undefined ? {} : { 'content-type': ask.contentType ?? 'application/json' }),
     },
   });
-  if (answer.statusCode === 401) deps.credentials.refresh();
-  return answer;
 }
 
 /** Aborts the work when the time is up, and turns whatever then breaks into one error that says so. */

@@ -37,13 +37,21 @@ process.once('SIGTERM', () => stop.abort());
 process.once('SIGINT', () => stop.abort());
 const logger = createLogger('release-controller', 'warn');
 
-await using api = connectCluster({
-  kubeconfig: { kind: 'file', path: kubeconfig },
-  userAgent: 'service-sandbox-release-controller',
-  clock: systemClock,
-  random: Math.random,
-  logger,
-});
+function connect(): ReturnType<typeof connectCluster> {
+  try {
+    return connectCluster({
+      kubeconfig: { kind: 'file', path: kubeconfig },
+      userAgent: 'service-sandbox-release-controller',
+      clock: systemClock,
+      random: Math.random,
+      logger,
+    });
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+await using api = connect();
 await using controller = startReleaseController({
   api,
   clock: systemClock,
