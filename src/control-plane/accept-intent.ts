@@ -1,3 +1,4 @@
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { carryForward } from '../intent/carry-forward.ts';
@@ -81,7 +82,7 @@ async function acceptIn(
   const { action, namespace, name } = submission.request;
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
-  const request = carryForward(submission.request, last && (JSON.parse(last.record) as IntentRecord));
+  const request = carryForward(submission.request, last && (parseExactJson(last.record) as IntentRecord));
   const entry =
     request.catalogEntry === undefined
       ? undefined

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../protocol/exact-json.ts';
 import type { Kysely } from 'kysely';
 import type { Receipt } from '../delivery/delivery.ts';
 import type { IntentRecord } from '../intent/intent-record.ts';
@@ -24,7 +25,7 @@ export async function renderQueued(db: Kysely<Database>, batch: readonly QueuedI
   const rendered: Rendered[] = [];
   const refused: Extract<Receipt, { state: 'refused' }>[] = [];
   for (const queued of batch) {
-    const record = JSON.parse(queued.record) as IntentRecord;
+    const record = parseExactJson(queued.record) as IntentRecord;
     const entryKey = `${queued.organization_id} ${record.catalogEntry}`;
     if (record.catalogEntry !== undefined && !entries.has(entryKey)) {
       entries.set(entryKey, await findCatalogEntry(db, queued.organization_id, record.catalogEntry));

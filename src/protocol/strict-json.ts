@@ -7,6 +7,8 @@ export const DEFAULT_MAX_DEPTH = 64;
 export interface StrictJsonOptions {
   /** Deepest nesting of objects and arrays; the outermost is 1. */
   readonly maxDepth?: number;
+  /** Take an integer literal beyond ±(2^53−1) for the double nearest to it: what `JSON.stringify` writes for 1e20. */
+  readonly bigIntegers?: boolean;
 }
 
 /**
@@ -18,7 +20,7 @@ export interface StrictJsonOptions {
  *   column and the JSON pointer of the fault
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions = {}): unknown {
-  return new StrictJsonReader(decodeUtf8(bytes), options.maxDepth ?? DEFAULT_MAX_DEPTH).document();
+  return new StrictJsonReader(decodeUtf8(bytes), options).document();
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
@@ -44,12 +46,14 @@ const ESCAPES: Readonly<Record<string, string>> = {
 class StrictJsonReader {
   readonly #text: string;
   readonly #maxDepth: number;
+  readonly #bigIntegers: boolean;
   readonly #path: (string | number)[] = [];
   #at = 0;
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, options: StrictJsonOptions) {
     this.#text = text;
-    this.#maxDepth = maxDepth;
+    this.#maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH;
+    this.#bigIntegers = options.bigIntegers ?? false;
   }
 
   document(): unknown {
@@ -159,7 +163,8 @@ class StrictJsonReader {
     if (next !== '' && /[0-9a-zA-Z.+-]/.test(next)) this.#fail('invalid number');
     const value = Number(literal);
     if (!Number.isFinite(value)) this.#fail('the number overflows a double');
-    if (fraction === undefined && exponent === undefined && !Number.isSafeInteger(value)) {
+    const isIntegerLiteral = fraction === undefined && exponent === undefined;
+    if (isIntegerLiteral && !this.#bigIntegers && !Number.isSafeInteger(value)) {
       this.#fail('the integer is beyond ±(2^53−1); send it as a string');
     }
     this.#at += literal.length;

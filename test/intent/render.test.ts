@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../src/protocol/exact-json.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -273,7 +274,7 @@ describe('rendered text', () => {
         const rendered = renderIntent({ ...install, values: arbitrary }, target, { chart: inputs.chart! });
         expect(rendered.kind).toBe('apply');
         const object = rendered.kind === 'apply' ? rendered.object : {};
-        const expected = JSON.parse(JSON.stringify(object)) as unknown;
+        const expected = parseExactJson(JSON.stringify(object));
         expect(read(rendered.text, '1.2')).toEqual(expected);
         expect(read(rendered.text, '1.1')).toEqual(expected);
         expect(rendered.text.endsWith('\n')).toBe(true);

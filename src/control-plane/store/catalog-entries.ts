@@ -1,3 +1,4 @@
+import { parseExactJson } from '../../protocol/exact-json.ts';
 import type { Kysely } from 'kysely';
 import type { ChartSource } from '../../protocol/chart.ts';
 import type { CatalogEntryRow, Database } from './schema.ts';
@@ -97,8 +98,10 @@ function readEntry(row: CatalogEntryRow): StoredCatalogEntry {
     versions: row.versions,
     ...(row.default_values === null
       ? {}
-      : { defaultValues: JSON.parse(row.default_values) as Record<string, unknown> }),
-    ...(row.values_schema === null ? {} : { valuesSchema: JSON.parse(row.values_schema) as Record<string, unknown> }),
+      : { defaultValues: parseExactJson(row.default_values) as Record<string, unknown> }),
+    ...(row.values_schema === null
+      ? {}
+      : { valuesSchema: parseExactJson(row.values_schema) as Record<string, unknown> }),
     updatedAt: row.updated_at,
   };
 }
