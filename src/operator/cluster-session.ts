@@ -56,6 +56,7 @@ export class ClusterSession {
   #keys: KeyRing | undefined;
   #caCertificate = '';
   #lastPolicy = '';
+  #lastGeneration: number | undefined;
 
   constructor(deps: ClusterSessionDeps) {
     this.#deps = deps;
@@ -159,7 +160,10 @@ export class ClusterSession {
 
   /** The `Cluster` resource changed: another token, address, or the pause annotation. */
   clusterChanged(): void {
-    this.#registrar.clusterChanged();
+    // Our own status writes change the resource too; only its spec concerns the registration of one that works.
+    const { generation } = this.#deps.cluster().metadata;
+    if (generation !== this.#lastGeneration || this.#session.state !== 'open') this.#registrar.clusterChanged();
+    this.#lastGeneration = generation;
     this.#core.clusterChanged();
     this.#policyMayHaveChanged();
   }
@@ -243,6 +247,8 @@ export class ClusterSession {
   }
 
   #controllersRun(): void {
+    // What an earlier process wrote and could not post any more; what it did post is recognized by its keys.
+    for (const change of this.#core.snapshot()) this.#events.statusChanged(change);
     this.#status.setConditions([
       {
         type: 'ControllersHealthy',

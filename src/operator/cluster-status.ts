@@ -89,6 +89,7 @@ export class ClusterStatusWriter {
 
   /** Writes changes until aborted. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#reportAtStart();
     let failures = 0;
     while (!signal.aborted) {
       try {
@@ -142,6 +143,14 @@ export class ClusterStatusWriter {
       source,
       ...(sourceBefore === undefined ? {} : { sourceBefore }),
     });
+  }
+
+  /** What an earlier process wrote and could not post any more; what it did post is recognized by its keys. */
+  #reportAtStart(): void {
+    const after = this.#written.conditions ?? [];
+    if (after.length === 0) return;
+    this.#writtenSource = this.source;
+    this.#deps.reporter.statusChanged({ ref: this.ref, before: [], after, source: this.source });
   }
 
   #become(status: ClusterStatus): void {

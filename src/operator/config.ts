@@ -1,4 +1,4 @@
-import type { KubeconfigSource } from '../kube/cluster-credentials.ts';
+import type { KubeconfigSource } from '../kube/load-kubeconfig.ts';
 import { OPERATOR_NAMESPACE } from '../resources/labels.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 

@@ -71,6 +71,7 @@ export class Core {
   /** Where to read now; undefined outside gitops mode. */
   read(target: GitTarget | undefined): void {
     this.#source.update(target);
+    if (target === undefined) this.#sync.forget();
   }
 
   policyChanged(): void {

@@ -13,6 +13,9 @@ export interface KeyRing {
   readonly ring: readonly Secret[];
 }
 
+/** The keypair Secret is there and is not a key ring. The message says what to do. */
+export class KeyRingUnreadable extends Error {}
+
 /** Members of the keypair Secret: the current private JWK, and a list of those before it. */
 const CURRENT = 'current';
 const RETIRED = 'retired';
@@ -21,7 +24,7 @@ const RETIRED = 'retired';
  * The cluster's keys, made at the first call. Existing ones are never replaced here: whatever was sealed to them could not
  * be opened any more.
  *
- * @throws Error when the Secret is there and cannot be read as a key ring
+ * @throws KeyRingUnreadable when the Secret is there and cannot be read as a key ring
  * @throws KubeError
  */
 export async function ensureKeypair(api: ClusterApi, cluster: Cluster, signal: AbortSignal): Promise<KeyRing> {
@@ -40,7 +43,7 @@ function readRing(data: Readonly<Record<string, Secret>>): KeyRing {
   const jwk = current === undefined ? undefined : parse(current);
   const retired: unknown = parse(data[RETIRED] ?? new Secret('[]'));
   if (current === undefined || !isPrivateJwk(jwk) || !Array.isArray(retired)) {
-    throw new Error(
+    throw new KeyRingUnreadable(
       `Secret ${KEYPAIR_SECRET} is not a key ring (members ${CURRENT} and ${RETIRED}); restore it from a backup, or delete it and register again to start with a new key`,
     );
   }

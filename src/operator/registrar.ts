@@ -10,7 +10,7 @@ import { AgentClient } from './agent-client.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { Contact } from './contact.ts';
 import { readCredentials, registrationFingerprint, storeCredentials, type Credentials } from './credentials.ts';
-import { ensureKeypair, type KeyRing } from './keypair.ts';
+import { ensureKeypair, KeyRingUnreadable, type KeyRing } from './keypair.ts';
 import { USER_AGENT } from './operator-version.ts';
 import { registerCluster } from './register-cluster.ts';
 
@@ -64,6 +64,7 @@ export class Registrar implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted) return;
         this.#deps.logger.warn({ err: error }, 'the registration cannot go on now');
+        if (error instanceof KeyRingUnreadable) this.#misconfigured(error.message);
         wait = this.#retry();
       }
       await this.#wake.waitAtMost(wait, this.#deps.clock, signal).catch(() => undefined);
@@ -77,6 +78,10 @@ export class Registrar implements AsyncDisposable {
   /** Answers how long nothing will be to do, in milliseconds. */
   async #step(signal: AbortSignal): Promise<number> {
     const cluster = this.#deps.cluster();
+    if (!URL.canParse(cluster.spec.controlPlaneBaseUrl)) {
+      this.#misconfigured('spec.controlPlaneBaseUrl is not a URL; set the address of the control plane.');
+      return IDLE_MS;
+    }
     const keys = await ensureKeypair(this.#deps.api, cluster, signal);
     this.#deps.onKeys(keys);
     const credentials = await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal);
@@ -192,6 +197,11 @@ export class Registrar implements AsyncDisposable {
     this.#client = { client, key };
     old?.[Symbol.asyncDispose]().catch(() => undefined);
     return client;
+  }
+
+  #misconfigured(message: string): void {
+    const reason = Reason.ConfigurationInvalid;
+    this.#deps.onAuthenticated({ type: 'Authenticated', status: 'False', reason, message });
   }
 
   #retry(): number {

@@ -36,6 +36,11 @@ export class SyncLoop {
     this.#wake.ring();
   }
 
+  /** The source is not the cluster's any more: nothing of it is applied again. */
+  forget(): void {
+    this.#newest = undefined;
+  }
+
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#follow(signal), this.#applyNewest(signal)]);

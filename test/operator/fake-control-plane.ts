@@ -82,7 +82,7 @@ export class FakeControlPlane implements AsyncDisposable {
   configure(change: Partial<AgentConfig>): void {
     this.#config = { ...this.#config, ...change };
     this.#revision += 1;
-    for (const answer of [...this.#held]) answer();
+    for (const answer of this.#held) answer();
   }
 
   count(path: string): number {
@@ -105,8 +105,9 @@ export class FakeControlPlane implements AsyncDisposable {
 
   #refuse(response: ServerResponse, error: unknown): void {
     const { status, body, retryAfterSeconds } = errorBody(error, 'req-1');
-    const wait = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-    this.answer(response, status, body, wait as Record<string, string>);
+    const wait: Record<string, string> =
+      retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+    this.answer(response, status, body, wait);
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {

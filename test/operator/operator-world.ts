@@ -10,7 +10,7 @@ import type { Cluster } from '../../src/resources/cluster.ts';
 import { findCondition } from '../../src/resources/conditions.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
-import { createLogger } from '../../src/runtime/logger.ts';
+import { createLogger, type Logger } from '../../src/runtime/logger.ts';
 import { startTestCluster, type TestCluster } from '../reconcile/test-cluster.ts';
 
 export const NAMESPACE = 'service-system';
@@ -35,7 +35,7 @@ export class OperatorWorld implements AsyncDisposable {
     return new OperatorWorld(cluster, cluster.sandbox.kubeconfig());
   }
 
-  async start(clock: Clock = systemClock): Promise<Operator> {
+  async start(clock: Clock = systemClock, logger: Logger = createLogger('test', 'silent')): Promise<Operator> {
     const operator = await startOperator(
       {
         namespace: NAMESPACE,
@@ -44,7 +44,7 @@ export class OperatorWorld implements AsyncDisposable {
         stateDir: this.stateDir,
         logLevel: 'silent',
       },
-      { clock, random: () => 0, logger: createLogger('test', 'silent') },
+      { clock, random: () => 0, logger },
     );
     this.#operators.push(operator);
     return operator;

@@ -198,3 +198,59 @@ describe('registration', () => {
     expect((await fetch(`${operator.probesUrl}/healthz`)).status).toBe(200);
   });
 });
+
+describe('what an admin set wrongly', () => {
+  it('is named in the condition: a keypair Secret that is none', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using world = await OperatorWorld.start();
+    await world.cluster.api.create(
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'service-operator-keypair', namespace: NAMESPACE },
+        data: { current: Buffer.from('not a key').toString('base64') },
+      },
+      'test',
+    );
+    plane.accounts.set('svcreg_a', 'fresh');
+    await world.start();
+    await world.join(plane.url, 'svcreg_a');
+    const condition = await world.until('Authenticated', 'False', 'ConfigurationInvalid');
+    expect(condition.message).toBe(
+      'Secret service-operator-keypair is not a key ring (members current and retired); restore it from a backup, or delete it and register again to start with a new key',
+    );
+    expect(plane.count('/api/agent/register')).toBe(0);
+  });
+
+  it('is named in the condition: an address that is none', async () => {
+    await using world = await OperatorWorld.start();
+    await world.start();
+    await world.join('http://[', 'svcreg_a');
+    const condition = await world.until('Authenticated', 'False', 'ConfigurationInvalid');
+    expect(condition.message).toBe('spec.controlPlaneBaseUrl is not a URL; set the address of the control plane.');
+  });
+
+  it('is no reason to lose a credential of unknown origin that works', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using world = await OperatorWorld.start();
+    plane.tokens.add('svcagt_by-hand');
+    plane.accounts.set('svcreg_a', 'fresh');
+    await world.cluster.api.create(
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          name: 'service-operator-credentials',
+          namespace: NAMESPACE,
+          labels: { 'app.service.io/cluster-id': CLUSTER_ID },
+        },
+        data: { token: Buffer.from('svcagt_by-hand\n').toString('base64') },
+      },
+      'test',
+    );
+    await world.start();
+    await world.join(plane.url, 'svcreg_a');
+    await world.until('Authenticated', 'True', 'Registered');
+    expect(plane.count('/api/agent/register')).toBe(0);
+  });
+});

@@ -130,6 +130,16 @@ describe('the sync loop', () => {
     expect(run.applied).toEqual(['r1', 'r1']);
   });
 
+  it('applies nothing more of a source that is not the cluster’s any more', async () => {
+    await using run = new SyncRun();
+    run.give(aSet('r1'));
+    await run.rest();
+    run.loop.forget();
+    run.loop.policyChanged();
+    await run.rest();
+    expect(run.applied).toEqual(['r1']);
+  });
+
   it('goes on after a source that broke and an apply that failed', async () => {
     await using run = new SyncRun();
     run.failSource = true;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
 import { Reason } from '../../resources/reasons.ts';
@@ -209,7 +209,7 @@ export class GitSource implements Source {
       .digest('hex')
       .slice(0, 16);
     if (this.#cache?.key === key) return this.#cache;
-    await this.#cache?.cache.discard();
+    await this.#discardOthers(key);
     const { url, branch, path } = target;
     const cache = new GitCache({
       directory: join(this.#deps.stateDir, 'git', key),
@@ -229,6 +229,13 @@ export class GitSource implements Source {
     const reader = new DirectoryReader({ cache, path, maxBytes: MAX_MANIFEST_BYTES });
     this.#cache = { key, cache, reader };
     return this.#cache;
+  }
+
+  /** Copies of what was read before, by this process or an earlier one. */
+  async #discardOthers(key: string): Promise<void> {
+    const folder = join(this.#deps.stateDir, 'git');
+    const copies = await readdir(folder).catch(() => []);
+    for (const copy of copies) if (copy !== key) await rm(join(folder, copy), { recursive: true, force: true });
   }
 
   async #writeCa(pem: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** A real Git host over HTTP (`git http-backend`) that may refuse, or do anything else, before it serves. */
@@ -10,16 +11,20 @@ export class GitHttp implements AsyncDisposable {
   readonly #root: string;
   readonly #server: Server;
 
-  private constructor(root: string) {
+  readonly #scheme: string;
+
+  private constructor(root: string, tls: { readonly cert: string; readonly key: string } | undefined) {
     this.#root = root;
-    this.#server = createServer((request, response) => {
+    this.#scheme = tls === undefined ? 'http' : 'https';
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
       this.authorizations.push(request.headers.authorization);
       if (!this.refuse(request, response)) this.#serve(request, response);
-    });
+    };
+    this.#server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   }
 
-  static async start(root: string): Promise<GitHttp> {
-    const host = new GitHttp(root);
+  static async start(root: string, tls?: { readonly cert: string; readonly key: string }): Promise<GitHttp> {
+    const host = new GitHttp(root, tls);
     await new Promise<void>((resolve) => {
       host.#server.listen(0, '127.0.0.1', resolve);
     });
@@ -27,7 +32,7 @@ export class GitHttp implements AsyncDisposable {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/remote.git`;
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}/remote.git`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { createLoopbackCertificate } from '../../../src/sandbox/loopback-certificate.ts';
 import { git, GitRemote, manifest, tombstone } from './git-remote.ts';
 import { GitHttp } from './git-http.ts';
 import { SourceRun } from './source-run.ts';
@@ -277,6 +278,21 @@ describe('a Git host that asks for a credential', () => {
     expect({ scope: set.scope, objects: set.objects }).toEqual({ scope: 'partial', objects: [] });
     expect(set.faults[0]?.message).toContain('does not take the read credential or does not show the repository to it');
     expect(JSON.stringify(set)).not.toContain('very-secret');
+  });
+
+  it('is trusted over TLS by the pinned authority only', async () => {
+    using remote = new GitRemote();
+    remote.push(MANIFESTS);
+    const tls = createLoopbackCertificate();
+    await using host = await GitHttp.start(remote.folder, tls);
+    await using pinned = new SourceRun(remote);
+    pinned.tell({ url: host.url, credential, caCertificate: tls.cert });
+    expect((await pinned.next()).objects).toHaveLength(4);
+    host.authorizations.length = 0;
+    await using unpinned = new SourceRun(remote);
+    unpinned.tell({ url: host.url, credential });
+    expect((await unpinned.next()).faults[0]?.message).toMatch(/cannot be reached: .*certificate/);
+    expect(host.authorizations).toEqual([]);
   });
 
   it('cannot send the credential elsewhere by a redirect', async () => {
