@@ -28,7 +28,7 @@ export class GarbageCollector {
     const { object, previous } = event;
     const { uid } = object.metadata;
     if (uid === undefined) return;
-    for (const owner of previous?.metadata.ownerReferences ?? []) this.#dependents.get(owner.uid)?.delete(uid);
+    for (const owner of previous?.metadata.ownerReferences ?? []) this.#forget(owner.uid, uid);
     if (event.type === 'DELETED') {
       for (const dependent of this.#dependentsOf(uid)) this.#collect(dependent);
       this.#dependents.delete(uid);
@@ -43,6 +43,12 @@ export class GarbageCollector {
     if (current === undefined) return;
     this.#collect(current);
     this.#finish(uid);
+  }
+
+  #forget(owner: string, dependent: string): void {
+    const known = this.#dependents.get(owner);
+    known?.delete(dependent);
+    if (known?.size === 0) this.#dependents.delete(owner);
   }
 
   #dependentsOf(uid: string): readonly Dependent[] {

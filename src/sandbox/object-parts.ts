@@ -1,7 +1,7 @@
 import type { KubeObject, ObjectMeta } from '../resources/kube-object.ts';
 import { isJsonObject, sameJson } from './json-value.ts';
 import { groupVersion, type Kind } from './kind.ts';
-import type { FieldFault } from './status-error.ts';
+import { StatusError, type FieldFault } from './status-error.ts';
 
 export type Subresource = '' | 'status' | 'finalize';
 
@@ -92,6 +92,15 @@ export function finalizerFaults(live: ObjectMeta, next: ObjectMeta): readonly Fi
   const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
   const detail = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
   return [{ reason: 'FieldValueForbidden', field: 'metadata.finalizers', detail }];
+}
+
+/** etcd's limit of one request. */
+const MAX_OBJECT_BYTES = 1.5 * 1024 * 1024;
+
+/** @throws StatusError 500, as etcd's refusal reaches clients */
+export function checkSize(object: KubeObject): void {
+  if (Buffer.byteLength(JSON.stringify(object)) <= MAX_OBJECT_BYTES) return;
+  throw new StatusError(500, '', 'etcdserver: request is too large');
 }
 
 /** Being deleted, and nothing holds it any more. */

@@ -19,6 +19,7 @@ import {
   scoped,
   withoutTimes,
   withServerFields,
+  checkSize,
   type Subresource,
 } from './object-parts.ts';
 import { rfc3339 } from './rfc3339.ts';
@@ -69,7 +70,7 @@ export class ObjectWriter {
   /** @throws StatusError 400, 403, 404 (its namespace), 409, 422 */
   create(kind: Kind, namespace: string | undefined, body: unknown, options: WriteOptions): KubeObject {
     const object = placeObject(kind, decodeObject(kind, body), namespace);
-    if (object.metadata.resourceVersion !== undefined) {
+    if (isSet(object.metadata.resourceVersion)) {
       throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     }
     const { name } = object.metadata;
@@ -95,12 +96,19 @@ export class ObjectWriter {
    * @param change gives the whole candidate, from a body or a patch
    * @throws StatusError 400, 404, 409, 422
    */
-  update(address: Address, change: (live: KubeObject) => unknown, options: WriteOptions): KubeObject {
+  update(
+    address: Address,
+    change: (live: KubeObject) => unknown,
+    options: WriteOptions & {
+      /** A PUT, whose UID is a precondition; a patch must leave the UID as it is. */
+      readonly replaces: boolean;
+    },
+  ): KubeObject {
     const { kind, namespace, name, subresource } = address;
     const live = this.#live(address);
     const candidate = checkAddress(decodeObject(kind, change(live)), namespace, name);
-    this.#checkVersion(kind, live, candidate);
-    if (kind.custom && candidate.metadata.resourceVersion === undefined) {
+    this.#checkVersion(kind, live, candidate, options.replaces);
+    if (kind.custom && !isSet(candidate.metadata.resourceVersion)) {
       const field = 'metadata.resourceVersion';
       const detail = 'must be specified for an update';
       throw invalid(kind, name, [{ reason: 'FieldValueInvalid', field, value: 0, detail }]);
@@ -151,7 +159,7 @@ export class ObjectWriter {
       return { object, created: true };
     }
     const live = this.#live(address);
-    this.#checkVersion(kind, live, config);
+    this.#checkVersion(kind, live, config, false);
     const applied = applyConfiguration({ ...common, live, config: scoped(kind, config, subresource) });
     const next = this.#prepared(kind, live, applied, subresource);
     return { object: this.#store(kind, live, next, options), created: false };
@@ -213,27 +221,28 @@ export class ObjectWriter {
     this.#registry.checkTakesNew(kind);
     if (this.#storage.get(resourceOf(kind), namespace, name) !== undefined) throw alreadyExists(kind, name);
     const tracked = track(prepared);
+    checkSize(tracked);
     return options.dryRun ? tracked : this.#storage.put(resourceOf(kind), tracked);
   }
 
   #checkAbsent(kind: Kind, config: KubeObject): void {
-    const { name, uid, resourceVersion } = config.metadata;
-    if (uid !== undefined) {
-      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-      throw conflict(kind, name, why);
-    }
-    if (resourceVersion !== undefined) {
-      throw conflict(kind, name, MODIFIED);
-    }
+    const { name, uid } = config.metadata;
+    if (uid === undefined) return;
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(kind, name, why);
   }
 
-  #checkVersion(kind: Kind, live: KubeObject, candidate: KubeObject): void {
+  #checkVersion(kind: Kind, live: KubeObject, candidate: KubeObject, replaces: boolean): void {
     const { name, resourceVersion, uid } = candidate.metadata;
     if (uid !== undefined && uid !== live.metadata.uid) {
+      if (!replaces) {
+        const detail = 'field is immutable';
+        throw invalid(kind, name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', value: uid, detail }]);
+      }
       const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
       throw conflict(kind, name, why);
     }
-    if (resourceVersion !== undefined && resourceVersion !== live.metadata.resourceVersion) {
+    if (isSet(resourceVersion) && resourceVersion !== live.metadata.resourceVersion) {
       throw conflict(kind, name, MODIFIED);
     }
   }
@@ -255,11 +264,17 @@ export class ObjectWriter {
     const bumped = kind.hasGeneration && desiredChanged(kind, live, next);
     const generation = bumped ? (live.metadata.generation ?? 0) + 1 : live.metadata.generation;
     const object = generation === undefined ? next : { ...next, metadata: { ...next.metadata, generation } };
+    checkSize(object);
     if (options.dryRun) return object;
     return isFinal(object)
       ? this.#storage.remove(resourceOf(kind), object)
       : this.#storage.put(resourceOf(kind), object);
   }
+}
+
+/** `0` is the same as none. */
+function isSet(resourceVersion: string | undefined): boolean {
+  return resourceVersion !== undefined && resourceVersion !== '0';
 }
 
 function managed(object: KubeObject): Pick<ObjectMeta, 'managedFields'> {

@@ -3,9 +3,10 @@ import type { KindRegistry } from './kind-registry.ts';
 import type { JsonObject } from './json-value.ts';
 
 /**
- * `/openapi/v2` with a PATCH operation a kind and no schemas. kubectl asks it one thing: whether the server
- * validates fields itself (the `fieldValidation` parameter); without schemas it then validates nothing on its own.
+ * `/openapi/v2` has a PATCH operation a kind and no schemas. kubectl asks it whether the server validates fields
+ * itself and, before 1.27, whether it knows dry runs; without schemas kubectl validates nothing on its own.
  */
+const PARAMETERS = ['dryRun', 'fieldValidation'] as const;
 const TITLE = 'Kubernetes';
 const VERSION = 'v1.32.0-sandbox';
 
@@ -19,7 +20,7 @@ export function openApiJson(registry: KindRegistry): JsonObject {
   for (const kind of registry.all()) {
     paths[pathOf(kind)] = {
       patch: {
-        parameters: [{ name: 'fieldValidation', in: 'query', type: 'string', uniqueItems: true }],
+        parameters: PARAMETERS.map((name) => ({ name, in: 'query', type: 'string', uniqueItems: true })),
         responses: { 200: { description: 'OK' } },
         'x-kubernetes-action': 'patch',
         'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version },
@@ -43,12 +44,14 @@ function varint(value: number): Buffer {
 }
 
 function pathItem(kind: Kind): Buffer {
-  const query = Buffer.concat([field(2, 'query'), field(4, 'fieldValidation'), field(6, 'string')]);
   // ParametersItem.parameter → Parameter.non_body_parameter → NonBodyParameter.query_parameter_sub_schema
-  const parameter = field(1, field(2, field(3, query)));
+  const parameters = PARAMETERS.map((name) => {
+    const query = Buffer.concat([field(2, 'query'), field(4, name), field(6, 'string')]);
+    return field(8, field(1, field(2, field(3, query))));
+  });
   const gvk = `group: ${JSON.stringify(kind.group)}\nkind: ${kind.kind}\nversion: ${kind.version}\n`;
   const extension = Buffer.concat([field(1, 'x-kubernetes-group-version-kind'), field(2, field(2, gvk))]);
-  const operation = Buffer.concat([field(8, parameter), field(13, extension)]);
+  const operation = Buffer.concat([...parameters, field(13, extension)]);
   return Buffer.concat([field(1, pathOf(kind)), field(2, field(8, operation))]);
 }
 

@@ -64,7 +64,7 @@ export class ResourceHandler {
         return this.#answer(
           kind,
           200,
-          this.#writer.update(address, () => body, options),
+          this.#writer.update(address, () => body, { ...options, replaces: true }),
           request,
         );
       }
@@ -138,7 +138,7 @@ export class ResourceHandler {
       return this.#answer(kind, created ? 201 : 200, object, request);
     }
     const change = (live: KubeObject): unknown => patched(kind, live, patch, type);
-    return this.#answer(kind, 200, this.#writer.update(address, change, options), request);
+    return this.#answer(kind, 200, this.#writer.update(address, change, { ...options, replaces: false }), request);
   }
 
   #answer(kind: Kind, status: number, object: KubeObject, request: ResourceRequest): Answer {

@@ -96,6 +96,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const tls = options.tls === false ? undefined : (options.tls ?? createLoopbackCertificate());
   const ca = options.tls === false ? undefined : (options.tls?.ca ?? tls?.cert);
   const server = tls === undefined ? createHttpServer() : createHttpsServer({ cert: tls.cert, key: tls.key });
+  // Longer than clients keep idle connections, so that no request meets one that is just being closed.
+  server.keepAliveTimeout = 120_000;
   server.on('request', (request, response) => void api.handle(request, response));
   const port = await listen(server, options.port ?? 0);
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;

@@ -4,6 +4,7 @@ import {
   KubernetesObjectApi,
   PatchStrategy,
   Watch,
+  type KubernetesObject,
   type V1ConfigMap,
 } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';

@@ -105,6 +105,8 @@ export function trackUpdate(input: {
   if (isReset(next.metadata.managedFields)) return withoutOwners(next);
   const sent = decodeOwners(next.metadata.managedFields);
   const known = sent === undefined || sent.size === 0 ? (decodeOwners(live.metadata.managedFields) ?? new Map()) : sent;
+  // After a reset nothing is tracked until somebody applies.
+  if (known.size === 0 && live.metadata.uid !== undefined) return withoutOwners(next);
   const self = managerKey(manager);
   const changes = compareFields(structure, withoutOwners(live), withoutOwners(next));
   const owners = new Map(dispossess(known, self, changes).owners);
@@ -135,7 +137,7 @@ export function applyConfiguration(input: {
   readonly ignored: FieldSet;
 }): KubeObject {
   const { structure, config, manager, ignored } = input;
-  const known = decodeOwners(input.live.metadata.managedFields) ?? new Map<string, Ownership>();
+  const known = ownersBeforeApply(input);
   const live = withoutOwners(input.live);
   const self = managerKey(manager);
   const before = known.get(self);
@@ -158,6 +160,22 @@ export function applyConfiguration(input: {
     if (!(error instanceof DuplicateItem)) throw error;
     throw new StatusError(500, '', `failed to create typed patch object: ${error.message}`);
   }
+}
+
+/** An object that nobody is known to own belongs, up to the first apply, to a manager of that name. */
+function ownersBeforeApply(input: {
+  readonly structure: Structure;
+  readonly live: KubeObject;
+  readonly manager: Manager;
+  readonly time: string;
+}): Owners {
+  const { structure, live, manager, time } = input;
+  const known = decodeOwners(live.metadata.managedFields) ?? new Map<string, Ownership>();
+  if (known.size > 0 || live.metadata.uid === undefined) return known;
+  const before: Manager = { ...manager, manager: 'before-first-apply', operation: 'Update', subresource: '' };
+  const empty = { apiVersion: live.apiVersion, kind: live.kind, metadata: {} };
+  const fields = compareFields(structure, empty, withoutOwners(live)).added.difference(UNOWNED);
+  return new Map([[managerKey(before), { ...before, time, fields }]]);
 }
 
 function sameOwners(left: Owners, right: Owners): boolean {

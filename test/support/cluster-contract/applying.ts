@@ -201,6 +201,35 @@ export function describeApplying(context: () => ContractContext): void {
     });
   });
 
+  it('creates nothing for an apply that names a UID, though a revision alone does not hinder it', async () => {
+    const { http, widgets, widget } = context();
+    const gone = await http.apply(widgets('ghost'), 'a', widget('ghost', { metadata: { uid: 'ghost-uid' } }));
+    expect([gone.status, gone.body['reason'], gone.body['message']]).toEqual([
+      409,
+      'Conflict',
+      'Operation cannot be fulfilled on widgets.contract.example.com "ghost": uid mismatch: the provided object specified uid ghost-uid, and no existing object was found',
+    ]);
+    const made = await http.apply(widgets('ghost'), 'a', widget('ghost', { metadata: { resourceVersion: '1' } }));
+    expect(made.status).toBe(201);
+    const other = await http.apply(widgets('ghost'), 'a', widget('ghost', { metadata: { uid: 'ghost-uid' } }));
+    expect(other).toMatchObject({ status: 422, body: { details: { causes: [{ field: 'metadata.uid' }] } } });
+  });
+
+  it('gives what nobody is known to own to before-first-apply', async () => {
+    const { http, widgets, widget } = context();
+    await http.post(widgets(), widget('unowned', { spec: { size: 1 } }));
+    const reset = await http.patch(widgets('unowned'), 'merge', { metadata: { managedFields: [{}] } });
+    expect(reset.body['metadata']['managedFields']).toBeUndefined();
+    const untracked = await http.patch(widgets('unowned'), 'merge', { spec: { size: 2 } });
+    expect(untracked.body['metadata']['managedFields']).toBeUndefined();
+    const refused = await http.apply(widgets('unowned'), 'a', widget('unowned', { spec: { size: 3 } }));
+    expect(refused.body['details']['causes']).toMatchObject([
+      { field: '.spec.size', message: expect.stringContaining('conflict with "before-first-apply" using') },
+    ]);
+    const agreed = await http.apply(widgets('unowned'), 'a', widget('unowned', { spec: { size: 2 } }));
+    expect(Object.keys(owners(agreed.body))).toEqual(['a Apply', 'before-first-apply Update']);
+  });
+
   it('refuses an apply without a manager, with managed fields, and force elsewhere', async () => {
     const { http, widgets, widget } = context();
     await http.post(widgets(), widget('strict'));

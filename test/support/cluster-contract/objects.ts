@@ -203,6 +203,25 @@ export function describeObjects(context: () => ContractContext): void {
     expect(body['stringData']).toBeUndefined();
   });
 
+  it('refuses content that is no text, no base64 or too much', async () => {
+    const { http, configMaps, namespace } = context();
+    const number = await http.post(configMaps(), { metadata: { name: 'number' }, data: { a: 1 } });
+    const secrets = `/api/v1/namespaces/${namespace}/secrets`;
+    const bytes = await http.post(secrets, { metadata: { name: 'bytes' }, data: { a: '%' } });
+    const big = await http.post(configMaps(), { metadata: { name: 'big' }, data: { a: 'x'.repeat(1024 * 1024 + 1) } });
+    expect([number.status, bytes.status, big.status]).toEqual([400, 400, 422]);
+  });
+
+  it('takes an Event only beside what it is about', async () => {
+    const { http, namespace } = context();
+    const involvedObject = { kind: 'Widget', namespace: 'default', name: 'a' };
+    const event = { metadata: { name: 'astray' }, involvedObject, reason: 'Made', type: 'Normal' };
+    expect(await http.post(`/api/v1/namespaces/${namespace}/events`, event)).toMatchObject({
+      status: 422,
+      body: { details: { causes: [{ reason: 'FieldValueInvalid', field: 'involvedObject.namespace' }] } },
+    });
+  });
+
   it('tries a write without keeping it', async () => {
     const { http, widgets, widget } = context();
     const { status, body } = await http.post(`${widgets()}?dryRun=All`, widget('dry', { spec: { size: 1 } }));
