@@ -211,6 +211,7 @@ export class ClusterSession {
     if (JSON.stringify(config.intervals) !== JSON.stringify(this.#intervals)) {
       this.#intervals = config.intervals;
       this.#heartbeat.intervalChanged();
+      this.#events.intervalChanged();
     }
     this.#status.change(projectionOf(config, revision));
     this.#policyMayHaveChanged();

@@ -64,6 +64,10 @@ export class EventPipeline implements Reporter {
     this.#reporter.statusChanged(change);
   }
 
+  intervalChanged(): void {
+    this.#batcher.intervalChanged();
+  }
+
   beat(event: AgentEvent): void {
     this.#batcher.beat(event);
   }

@@ -68,6 +68,11 @@ export class EventBatcher {
     this.#wake.ring();
   }
 
+  /** `batch` answers something else now: what waits is sent by the new interval. */
+  intervalChanged(): void {
+    this.#wake.ring();
+  }
+
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -97,9 +102,9 @@ export class EventBatcher {
   /** Until a batch is due. */
   async #fill(signal: AbortSignal): Promise<void> {
     while (this.#pending() === 0) await this.#wake.wait(signal);
-    const due = this.#deps.clock.now().getTime() + this.#deps.batch().ms;
+    const since = this.#deps.clock.now().getTime();
     for (;;) {
-      const left = due - this.#deps.clock.now().getTime();
+      const left = since + this.#deps.batch().ms - this.#deps.clock.now().getTime();
       if (left <= 0 || this.#pending() >= this.#deps.batch().size) return;
       await this.#wake.waitAtMost(left, this.#deps.clock, signal);
     }

@@ -27,9 +27,12 @@ describe('a batch', () => {
 
   it('follows an interval that was changed meanwhile', async () => {
     await using run = new BatcherRun();
-    run.batch = { size: 100, ms: 20 };
     run.add('a');
     await run.after(20);
+    expect(run.posts).toEqual([]);
+    run.batch = { size: 100, ms: 20 };
+    run.batcher.intervalChanged();
+    await run.rest();
     expect(run.posts).toEqual([['a']]);
   });
 
