@@ -154,6 +154,8 @@ function explain(error: unknown): string {
   if (error instanceof AppError || error instanceof YamlFault) return error.message;
   // Deep nesting ends the parser's own recursion.
   if (error instanceof RangeError) return 'the file is nested too deeply';
-  if (error instanceof ReferenceError) return `aliases are followed at most ${MAX_ALIASES} times`;
+  if (error instanceof ReferenceError && error.message.startsWith('Excessive alias count')) {
+    return `aliases are followed at most ${MAX_ALIASES} times`;
+  }
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'the file cannot be read';
 }

@@ -20,7 +20,6 @@ export const Slug = Type.String({
 /** A Kubernetes namespace. */
 export const NamespaceName = Type.String({
   pattern: DNS_LABEL_PATTERN,
-  minLength: 1,
   maxLength: 63,
   description:
     "a namespace: lower-case letters, digits and '-', at most 63, starting and ending with a letter or digit (RFC 1123 label)",
@@ -29,7 +28,6 @@ export const NamespaceName = Type.String({
 /** Name of an ApplicationInstance or Operation: a label, and short enough for the Helm release that is named after it. */
 export const ObjectName = Type.String({
   pattern: DNS_LABEL_PATTERN,
-  minLength: 1,
   maxLength: 53,
   description:
     "a name: lower-case letters, digits and '-', at most 53 (Helm's limit), starting and ending with a letter or digit (RFC 1123 label)",
@@ -38,7 +36,6 @@ export const ObjectName = Type.String({
 /** Name of a catalog entry or an operation template. */
 export const EntryName = Type.String({
   pattern: DNS_LABEL_PATTERN,
-  minLength: 1,
   maxLength: 63,
   description: "lower-case letters, digits and '-', at most 63, starting and ending with a letter or digit",
 });
@@ -46,7 +43,6 @@ export const EntryName = Type.String({
 /** A chart's version. */
 export const SemverVersion = Type.String({
   pattern: SEMVER_PATTERN,
-  minLength: 5,
   maxLength: 128,
   description: 'a semantic version such as 6.5.0 or 1.2.3-rc.1, not a range and without a leading v',
 });

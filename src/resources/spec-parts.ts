@@ -12,14 +12,13 @@ export function oneOf<const T extends string>(words: readonly T[], options: { re
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
 
 export function label(description: string, maxLength = 63) {
-  return Type.String({ pattern: DNS_LABEL_PATTERN, minLength: 1, maxLength, description });
+  return Type.String({ pattern: DNS_LABEL_PATTERN, maxLength, description });
 }
 
 /** Name of a Secret or ConfigMap: RFC 1123 subdomain. */
 export function subdomain(description: string) {
   return Type.String({
     pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
-    minLength: 1,
     maxLength: 253,
     description,
   });

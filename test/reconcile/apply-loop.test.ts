@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DesiredSet } from '../../src/delivery/delivery.ts';
 import type { StatusChange } from '../../src/events/report/reporter.ts';
+import { KubeError } from '../../src/kube/cluster-api.ts';
 import type { ClusterPolicy } from '../../src/reconcile/cluster-policy.ts';
 import { createApplyLoop } from '../../src/reconcile/apply-loop.ts';
 import { Inventory } from '../../src/reconcile/inventory.ts';
@@ -248,6 +249,21 @@ describe('the apply loop', () => {
       'list ApplicationInstance',
       'get Namespace shop',
     ]);
+  });
+
+  it('does not wait out every item once the API server is gone', async () => {
+    const gone = async (): Promise<never> => {
+      throw new KubeError('connection refused', { status: 0, reason: 'ConnectionFailed' });
+    };
+    recording.api.get = gone;
+    const objects = Array.from({ length: 15 }, (_, index) => file({ name: `app-${index}` }));
+    const report = await apply({ objects });
+    expect(report.retryable).toBe(true);
+    const said = [...report.outcomes.values()].map((outcome) =>
+      'message' in outcome ? outcome.message : outcome.state,
+    );
+    expect(said.filter((message) => message.endsWith('not tried in this pass')).length).toBeGreaterThan(0);
+    expect(said.every((message) => message.startsWith('the API server does not answer'))).toBe(true);
   });
 
   it('reads anew and goes on when the object changes under its write', async () => {
