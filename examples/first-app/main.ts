@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { parseOptions, type DemoOptions } from './options.ts';
+import { parseOptions, USAGE, type DemoOptions } from './options.ts';
 import { plainProgress, silentProgress, terminalProgress, type Progress } from './progress.ts';
 import { printKept, printSummary } from './report.ts';
 import { runIntents } from './run-intents.ts';
@@ -10,7 +10,10 @@ import { setStage, type ClusterSpec } from './stage.ts';
 
 const HERE = import.meta.dirname;
 
-async function main(options: DemoOptions): Promise<boolean> {
+/** Ctrl-C, a TERM signal, or a reader that closed the pipe: everything is taken down, nothing is an error. */
+class Stopped extends Error {}
+
+async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
   const write = (text: string): void => void process.stdout.write(text);
   const live = !options.json && process.stdout.isTTY ? terminalProgress(write, () => performance.now()) : undefined;
   const progress: Progress = options.json ? silentProgress : (live ?? plainProgress(write));
@@ -21,25 +24,49 @@ async function main(options: DemoOptions): Promise<boolean> {
     files.map(async (file) => parse(await readFile(join(HERE, 'intents', file), 'utf8')) as IntentFile),
   );
 
-  await using stage = await setStage({ progress, kubeconfig: options.kubeconfig, keepFolder: options.keep, cluster });
-  const result = await runIntents({ stage, progress, clock: systemClock, requests });
-  if (options.json) write(`${JSON.stringify(result.json, null, 2)}\n`);
-  else printSummary(write, result);
-  if (options.keep) {
-    await printKept(options.json ? (text) => void process.stderr.write(text) : write, stage);
-    await new Promise<void>((resolve) => {
-      process.once('SIGINT', resolve);
-      process.once('SIGTERM', resolve);
-    });
+  // The logs of a run that failed stay; its message names them.
+  let keepFolder = true;
+  const staging = setStage({ progress, kubeconfig: options.kubeconfig, keepFolder: () => keepFolder, cluster });
+  await using taken = new AsyncDisposableStack();
+  taken.defer(async () => await (await staging.catch(() => undefined))?.[Symbol.asyncDispose]());
+  try {
+    const stage = await unlessStopped(staging, stop);
+    const result = await unlessStopped(runIntents({ stage, progress, clock: systemClock, requests }), stop);
+    if (options.json) write(`${JSON.stringify(result.json, null, 2)}\n`);
+    else printSummary(write, result);
+    keepFolder = !result.json.ok;
+    if (options.keep) {
+      await printKept(options.json ? (text) => void process.stderr.write(text) : write, stage);
+      await unlessStopped(new Promise<never>(() => undefined), stop);
+    }
+    return result.json.ok;
+  } catch (fault) {
+    if (fault instanceof Stopped) keepFolder = false;
+    throw fault;
   }
-  return result.json.ok;
+}
+
+async function unlessStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const end = (): void => stopped.reject(new Stopped());
+  if (stop.aborted) end();
+  stop.addEventListener('abort', end, { once: true });
+  return await Promise.race([work, stopped.promise]);
 }
 
 type IntentFile = Parameters<typeof runIntents>[0]['requests'][number];
 
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+process.stdout.on('error', () => stop.abort());
 try {
-  process.exitCode = (await main(parseOptions(process.argv.slice(2)))) ? 0 : 1;
+  const options = parseOptions(process.argv.slice(2));
+  if (options === 'help') process.stdout.write(`${USAGE}\n`);
+  else process.exitCode = (await main(options, stop.signal)) ? 0 : 1;
 } catch (fault) {
-  process.stderr.write(`demo: ${fault instanceof Error ? fault.message : String(fault)}\n`);
-  process.exitCode = 1;
+  if (fault instanceof Stopped) process.exitCode = 130;
+  else {
+    process.stderr.write(`demo: ${fault instanceof Error ? fault.message : String(fault)}\n`);
+    process.exitCode = 1;
+  }
 }

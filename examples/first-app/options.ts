@@ -13,7 +13,7 @@ export const USAGE = `npm run demo -- [--json] [--keep] [--kubeconfig FILE]
   --kubeconfig FILE  use that cluster instead of the sandbox`;
 
 /** @throws Error with the usage when an argument is not known */
-export function parseOptions(args: readonly string[]): DemoOptions {
+export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -21,8 +21,10 @@ export function parseOptions(args: readonly string[]): DemoOptions {
         json: { type: 'boolean', default: false },
         keep: { type: 'boolean', default: false },
         kubeconfig: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
+    if (values.help) return 'help';
     return { json: values.json, keep: values.keep, kubeconfig: values.kubeconfig };
   } catch (fault) {
     throw new Error(`${fault instanceof Error ? fault.message : String(fault)}\n\n${USAGE}`, { cause: fault });

@@ -46,8 +46,8 @@ export interface StageDeps {
   readonly progress: Progress;
   /** Of a cluster to use instead of the sandbox. */
   readonly kubeconfig: string | undefined;
-  /** Leave the folder when the stage is taken down. */
-  readonly keepFolder: boolean;
+  /** Asked when the stage is taken down: leave the folder with its logs? */
+  readonly keepFolder: () => boolean;
   readonly cluster: ClusterSpec & Readonly<Record<string, unknown>>;
 }
 
@@ -56,15 +56,20 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
   const { progress } = deps;
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'service-demo-'));
-  if (!deps.keepFolder) started.defer(async () => await rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  started.defer(async () => {
+    if (!deps.keepFolder()) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
   const adminToken = mintToken('svcadm', randomBytes);
 
-  const [controlPlane, sandbox] = await Promise.all([
+  const starting = [
     startControlPlane(folder, adminToken),
-    deps.kubeconfig === undefined ? startSandbox(folder) : undefined,
-  ]);
-  started.use(controlPlane);
-  if (sandbox !== undefined) started.use(sandbox);
+    ...(deps.kubeconfig === undefined ? [startSandbox(folder)] : []),
+  ];
+  // When one of them fails, the others are ended all the same.
+  for (const program of await Promise.allSettled(starting))
+    if (program.status === 'fulfilled') started.use(program.value);
+  const [controlPlane, sandbox] = await Promise.all(starting);
+  if (controlPlane === undefined) throw new Error('no control plane was started');
   const controlPlaneUrl = urlIn(controlPlane.readyLine);
   progress.note(`control plane  ${controlPlaneUrl}`);
   const kubeconfig = deps.kubeconfig ?? join(folder, 'kubeconfig');
