@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
+import { LOG_LEVELS, type LogLevel } from '../runtime/logger.ts';
+import { isServiceLink } from '../runtime/service-link.ts';
 
 const variable = (options: Parameters<typeof Type.String>[0]) =>
   Type.Optional(Type.String({ minLength: 1, ...options }));
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** Every variable that this version acts on. Whatever they hold is text; `config.ts` reads it. */
 export const ConfigVariables = Type.Object(
@@ -29,9 +29,7 @@ export const ConfigVariables = Type.Object(
       pattern: '^[\\u0021-\\u007e]{32,256}$',
       description: '32 to 256 visible ASCII characters',
     }),
-    SERVICE_LOG_LEVEL: Type.Optional(
-      Type.Unsafe<(typeof LOG_LEVELS)[number]>({ type: 'string', enum: [...LOG_LEVELS] }),
-    ),
+    SERVICE_LOG_LEVEL: Type.Optional(Type.Unsafe<LogLevel>({ type: 'string', enum: [...LOG_LEVELS] })),
   },
   { additionalProperties: false },
 );
@@ -57,11 +55,7 @@ const VARIABLES_OF_THE_OPERATOR: ReadonlySet<string> = new Set([
   'SERVICE_OPERATOR_STATE_DIR',
 ]);
 
-/** What Kubernetes injects for a Service (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables). */
-const SERVICE_LINK =
-  /_SERVICE_HOST$|(_SERVICE)?_PORT$|_SERVICE_PORT_[A-Z0-9_]+$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
-
 /** Set for something else than this program. */
 export function isForeignVariable(name: string): boolean {
-  return !name.startsWith('SERVICE_') || VARIABLES_OF_THE_OPERATOR.has(name) || SERVICE_LINK.test(name);
+  return !name.startsWith('SERVICE_') || VARIABLES_OF_THE_OPERATOR.has(name) || isServiceLink(name);
 }

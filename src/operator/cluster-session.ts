@@ -142,7 +142,7 @@ export class ClusterSession {
       onRewritten: (message) => {
         deps.recorder.record(cluster(), { type: 'Warning', reason: 'SourceHistoryRewritten', message });
         this.#status.setConditions([
-          { type: 'SourceHistoryRewritten', status: 'True', reason: 'HistoryRewritten', message },
+          { type: 'SourceHistoryRewritten', status: 'True', reason: Reason.HistoryRewritten, message },
         ]);
       },
       onRunning: () => this.#controllersRun(),

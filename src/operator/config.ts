@@ -1,6 +1,7 @@
 import type { KubeconfigSource } from '../kube/load-kubeconfig.ts';
 import { OPERATOR_NAMESPACE } from '../resources/labels.ts';
-import type { LogLevel } from '../runtime/logger.ts';
+import { LOG_LEVELS, type LogLevel } from '../runtime/logger.ts';
+import { isServiceLink } from '../runtime/service-link.ts';
 
 /** What the operator is started with; everything else it learns from its `Cluster` resource and the control plane. */
 export interface OperatorConfig {
@@ -16,7 +17,6 @@ export interface OperatorConfig {
 
 export const DEFAULT_STATE_DIR = '/var/lib/service-operator';
 
-const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const LISTEN = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:\s]+):)?(?<port>\d{1,5})$/;
 
@@ -35,9 +35,6 @@ const VARIABLES: Readonly<Record<string, (text: string) => Partial<OperatorConfi
     return { logLevel: level };
   },
 };
-
-/** Kubernetes injects these for every Service in the namespace, ours (`service-…`) included; they are no settings. */
-const SERVICE_LINK = /^SERVICE_(?:.*_)?(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_.+)?)?)$/;
 
 /** Why the start is stopped: one line that names the variable. */
 export class ConfigError extends Error {}
@@ -58,7 +55,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (!name.startsWith('SERVICE_') || text === undefined) continue;
     const read = Object.hasOwn(VARIABLES, name) ? VARIABLES[name] : undefined;
     if (read === undefined) {
-      if (SERVICE_LINK.test(name)) continue;
+      if (isServiceLink(name)) continue;
       throw new ConfigError(`${name} is not known; the operator reads ${Object.keys(VARIABLES).join(', ')}`);
     }
     if (text.trim() === '') throw new ConfigError(`${name} is empty; leave it out for the default`);

@@ -9,7 +9,7 @@ export type OperationConditionType = (typeof OPERATION_CONDITIONS)[number];
 /**
  * Condition types of `Cluster`: the specification's, and ours. `Synced`: the source's revision is fetched and everything
  * in it applied. `RemovedWithoutTombstone`: files vanished from the source and their objects were kept. `Stalled`:
- * nothing will change without a person.
+ * nothing will change without a person. `SourceHistoryRewritten`: the branch was force-pushed, and read on from its new tip.
  */
 export const CLUSTER_CONDITIONS = [
   'Authenticated',
@@ -20,5 +20,6 @@ export const CLUSTER_CONDITIONS = [
   'Synced',
   'RemovedWithoutTombstone',
   'Stalled',
+  'SourceHistoryRewritten',
 ] as const;
 export type ClusterConditionType = (typeof CLUSTER_CONDITIONS)[number];

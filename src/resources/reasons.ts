@@ -76,6 +76,8 @@ export const Reason = {
   StaleSource: 'StaleSource',
   /** The source (repository, branch, directory) cannot be read. */
   SourceUnreachable: 'SourceUnreachable',
+  /** Somebody rewrote the branch that the source reads. */
+  HistoryRewritten: 'HistoryRewritten',
   /** The control plane named no source yet. */
   SourceNotConfigured: 'SourceNotConfigured',
   /** Some objects of the revision are not applied; the message names the first. */

@@ -2,7 +2,8 @@ import { pino, type Logger } from 'pino';
 
 export type { Logger };
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Structured log on standard error, one JSON object a line. Secrets are redacted by type (`Secret`), not by path. */
 export function createLogger(program: string, level: LogLevel): Logger {
