@@ -43,12 +43,12 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
   const pass = new Pass(deps, deps.policy(), set.revision);
   const outcomes = new Map<string, Outcome>();
   let inventoryBehind = false;
-  const gone = vanished(set, deps.inventory.records());
+  const records = deps.inventory.records();
   try {
     const refs = [
       ...set.objects.map(({ object }) => refOf(object)),
       ...set.removals.map(({ tombstone }) => refOfTombstone(tombstone)),
-      ...gone.map(refOfRecord),
+      ...vanished(set, records).map(refOfRecord),
     ];
     await pass.live.expect(
       refs.filter((ref) => pass.mayRead(ref)),
@@ -72,8 +72,9 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     outcomes.set(item.key, isOvershadowed(item, newest) ?? (await applyItem(pass, item, signal)));
   });
 
+  const stale = new Set([...outcomes].filter(([, { state }]) => state === 'stale').map(([key]) => key));
   const removedWithoutTombstone: ObjectRef[] = [];
-  await inTurns(gone, signal, async (record) => {
+  await inTurns(vanished(set, deps.inventory.records(), stale), signal, async (record) => {
     const ref = refOfRecord(record);
     const isLive = await stillThere(pass, ref, record.uid, signal);
     if (isLive) removedWithoutTombstone.push(ref);

@@ -3,14 +3,19 @@ import { refOf, type ObjectRef } from '../resources/kube-object.ts';
 import { objectKey, type InventoryRecord } from './inventory-record.ts';
 
 /**
- * What was applied and is in no file and no tombstone of a complete source any more. It is kept and reported: silence is
- * not a delete. A file that is there but cannot be read has not vanished.
+ * What was applied and is in no file of a complete source any more, although no tombstone that is about it (`stale`: the
+ * keys of those that turned out not to be) asks for its end. It is kept and reported: silence is not a delete. A file that
+ * is there but cannot be read has not vanished.
  */
-export function vanished(set: DesiredSet, records: readonly InventoryRecord[]): readonly InventoryRecord[] {
+export function vanished(
+  set: DesiredSet,
+  records: readonly InventoryRecord[],
+  stale: ReadonlySet<string> = new Set(),
+): readonly InventoryRecord[] {
   if (set.scope === 'partial') return [];
   const named = new Set([
     ...set.objects.map(({ object }) => objectKey(refOf(object))),
-    ...set.removals.map(({ tombstone }) => objectKey(tombstone)),
+    ...set.removals.filter(({ key }) => !stale.has(key)).map(({ tombstone }) => objectKey(tombstone)),
   ]);
   const unreadable = set.faults.map(({ key }) => key);
   return records.filter((record) => !named.has(objectKey(record)) && !unreadable.some((key) => isFileOf(key, record)));

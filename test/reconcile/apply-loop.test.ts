@@ -201,6 +201,16 @@ describe('the apply loop', () => {
     expect(reported).toEqual([]);
   });
 
+  it('keeps and lists an object whose file is gone and whose tombstone is about another incarnation or an older one', async () => {
+    await apply({ objects: [file()] });
+    for (const tombstone of [stone({ uid: 'another-uid' }), stone({ generation: 1 })]) {
+      const report = await apply({ removals: [tombstone] });
+      expect(report.outcomes.get('tombstones/shop/podinfo.json')?.state).toBe('stale');
+      expect(report.removedWithoutTombstone.map(({ name }) => name)).toEqual(['podinfo']);
+    }
+    expect(await read()).toBeDefined();
+  });
+
   it('keeps and lists what vanished from a complete source, until the file or the end of the object', async () => {
     await apply({ objects: [file(), file({ name: 'other' })] });
     expect((await apply({})).removedWithoutTombstone.map(({ name }) => name)).toEqual(['other', 'podinfo']);
