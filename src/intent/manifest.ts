@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { LineCounter, parseAllDocuments, type Document } from 'yaml';
+import { isCollection, LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { AppError } from '../protocol/app-error.ts';
 import { NamespaceName, ObjectName } from '../protocol/names.ts';
 import { compileParser } from '../protocol/parse.ts';
@@ -127,7 +127,20 @@ function readYaml(text: string): unknown {
 /** A warning counts too: it is an unknown tag or directive, so the value would not be what was written. */
 function firstFault(document: Document.Parsed): { readonly message: string; readonly at: number } | undefined {
   const [problem] = [...document.errors, ...document.warnings];
-  return problem === undefined ? undefined : { message: problem.message, at: problem.pos[0] };
+  return problem === undefined ? collectionKey(document) : { message: problem.message, at: problem.pos[0] };
+}
+
+/** YAML lets a mapping stand where a member's name does; JSON has no such thing, and the parser would make up a name. */
+function collectionKey(document: Document.Parsed): { readonly message: string; readonly at: number } | undefined {
+  let at: number | undefined;
+  visit(document, {
+    Pair: (_key, { key }) => {
+      if (!isCollection(key)) return undefined;
+      at = key.range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return at === undefined ? undefined : { message: 'a member has a mapping or list for a name', at };
 }
 
 function kindOf(value: unknown): string {

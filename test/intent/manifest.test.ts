@@ -161,6 +161,12 @@ describe('parseManifest', () => {
       'ManifestInvalid',
       '/spec/values/a is a kind of value that JSON does not have; put it in quotes',
     ],
+    [
+      'a mapping for a name',
+      good.replace('replicaCount: 2', '{a: 1}: x'),
+      'ManifestInvalid',
+      'a member has a mapping or list for a name (line 14, column 5)',
+    ],
   ] as const)('names file and place of %s', (_name, text, reason, message) => {
     const parsed = parseManifest(text, KEY);
     expect(parsed).toMatchObject({ ok: false, reason });

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { Reason } from '../../src/resources/reasons.ts';
+
+const source = readFileSync(new URL('../../src/resources/reasons.ts', import.meta.url), 'utf8');
+
+describe('condition reasons', () => {
+  it('are words that the API server takes as a reason, each under its own name', () => {
+    for (const [name, reason] of Object.entries(Reason)) {
+      expect(reason).toBe(name);
+      expect(reason).toMatch(/^[A-Z][A-Za-z]{1,62}$/);
+    }
+  });
+
+  it('are documented, each above its line', () => {
+    const lines = source.split('\n').map((line) => line.trim());
+    const bare = lines.filter((line, index) => /^\w+: '\w+',$/.test(line) && !lines[index - 1]?.endsWith('*/'));
+    expect(bare).toEqual([]);
+  });
+
+  it('hold those of the specification', () => {
+    const named = [
+      'HelmReleaseInstalling',
+      'HelmReleaseUpgrading',
+      'Stable',
+      'HelmReleaseReady',
+      'HelmReleaseUpgraded',
+    ];
+    expect(Object.keys(Reason)).toEqual(
+      expect.arrayContaining([...named, 'HelmReleaseUpgradeFailed', 'CredentialRotated']),
+    );
+  });
+});
