@@ -173,6 +173,8 @@ describe('checkIntent', () => {
     ['uninstall', undefined, false],
     ['uninstall', { action: 'uninstall', state: 'removed' }, false],
     ['uninstall', { action: 'install', state: 'failed' }, true],
+    ['uninstall', { action: 'uninstall', state: 'failed' }, true],
+    ['install', { action: 'uninstall', state: 'failed' }, true],
     ['uninstall', { action: 'update', state: 'ready' }, true],
     ['operate', undefined, true],
     ['operate', { action: 'operate', state: 'failed' }, true],
