@@ -1,28 +1,15 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Logger } from '../runtime/logger.ts';
-import { ByteCache } from './byte-cache.ts';
+import type { BranchCopy, Fetched } from './branch-copy.ts';
 import { treeOfCommit } from './commit-object.ts';
 import { authorizationOf, type GitCredential } from './git-credential.ts';
-import type { NewObject } from './git-object.ts';
+import type { NewObject, ObjectType } from './git-object.ts';
 import { gitConfigEnvironment, GitProcessError, runGit } from './git-process.ts';
 import { GitTree } from './git-tree.ts';
-import { ObjectReader } from './object-reader.ts';
 import { writePack } from './pack.ts';
 import type { Rejection } from './rejection.ts';
-import type { TreeStore } from './tree-edit.ts';
-
-/** The mirror does not hold an object that it should: it was damaged, or history was rewritten and collected. */
-export class MissingObjectError extends Error {
-  constructor(id: string) {
-    super(`the mirror has no object ${id}`);
-    this.name = 'MissingObjectError';
-  }
-}
-
-export type Fetched =
-  | { readonly state: 'ok'; readonly tip: string | undefined }
-  | { readonly state: 'rejected'; readonly rejection: Rejection; readonly message: string };
+import { RepositoryReader } from './repository-reader.ts';
 
 export interface MirrorDeps {
   /** Folder of the bare repository; made, and made anew when it is damaged. Belongs to one process. */
@@ -39,20 +26,17 @@ export interface MirrorDeps {
 const FLUSH_BYTES = 16 * 1024 * 1024;
 const FLUSH_OBJECTS = 4000;
 const FLUSHES_PER_REPACK = 16;
-/** An index of names comes on top of a tree's bytes. */
-const CACHE_WEIGHT = 4;
 
 /**
  * A bare local copy of one branch. Native git brings it up to date (it is several times faster at that than anything in
  * JavaScript); what this process itself has pushed is kept in memory and written here now and then, off the way of any
  * intent. Losing it costs one fetch.
  */
-export class Mirror implements TreeStore, AsyncDisposable {
+export class Mirror implements BranchCopy {
   readonly #deps: MirrorDeps;
   readonly #path: string;
   readonly #ref: string;
-  readonly #reader: ObjectReader;
-  readonly #trees: ByteCache<GitTree>;
+  readonly #reader: RepositoryReader;
   readonly #kept = new Map<string, NewObject>();
   #keptBytes = 0;
   #keptTip: string | undefined;
@@ -64,12 +48,12 @@ export class Mirror implements TreeStore, AsyncDisposable {
     this.#deps = deps;
     this.#path = resolve(deps.path);
     this.#ref = `refs/heads/${deps.branch}`;
-    this.#reader = new ObjectReader({ repository: this.#path });
-    this.#trees = new ByteCache({ maxBytes: deps.cacheBytes ?? 64 * 1024 * 1024 });
+    const cache = deps.cacheBytes === undefined ? {} : { cacheBytes: deps.cacheBytes };
+    this.#reader = new RepositoryReader({ path: this.#path, ...cache });
   }
 
   async readTree(id: string): Promise<GitTree> {
-    const known = this.#trees.get(id);
+    const known = this.#reader.knownTree(id);
     if (known !== undefined) return known;
     const tree = new GitTree(await this.#read(id, 'tree'));
     this.addTree(id, tree);
@@ -77,7 +61,7 @@ export class Mirror implements TreeStore, AsyncDisposable {
   }
 
   addTree(id: string, tree: GitTree): void {
-    this.#trees.set(id, tree, tree.bytes.length * CACHE_WEIGHT + 256);
+    this.#reader.addTree(id, tree);
   }
 
   async readBlob(id: string): Promise<Buffer> {
@@ -94,7 +78,7 @@ export class Mirror implements TreeStore, AsyncDisposable {
       if (this.#kept.has(object.id)) continue;
       this.#kept.set(object.id, object);
       this.#keptBytes += object.bytes.length;
-      if (object.type === 'tree' && this.#trees.get(object.id) === undefined) {
+      if (object.type === 'tree' && this.#reader.knownTree(object.id) === undefined) {
         this.addTree(object.id, new GitTree(object.bytes));
       }
     }
@@ -121,7 +105,7 @@ export class Mirror implements TreeStore, AsyncDisposable {
         if (!(error instanceof GitProcessError)) throw error;
         const fault = classifyFetchError(error);
         if (fault === 'no-branch') {
-          await this.#git(['update-ref', '-d', this.#ref]);
+          await this.#reader.git(['update-ref', '-d', this.#ref]);
           return { state: 'ok', tip: undefined };
         }
         if (fault !== 'damaged') return { state: 'rejected', rejection: fault, message: error.message };
@@ -135,14 +119,13 @@ export class Mirror implements TreeStore, AsyncDisposable {
   /** Tip of the branch as of the last fetch or flush. */
   async tip(): Promise<string | undefined> {
     await this.#make();
-    const id = (await this.#git(['for-each-ref', '--format=%(objectname)', this.#ref])).toString('latin1').trim();
-    return id === '' ? undefined : id;
+    return this.#reader.tip(this.#ref);
   }
 
   /** Runs a reading git command in the mirror, with everything that was pushed in it. */
   async query(args: readonly string[], signal: AbortSignal): Promise<string> {
     await this.flush();
-    return (await this.#git(args, signal)).toString('utf8');
+    return (await this.#reader.git(args, signal)).toString('utf8');
   }
 
   /** Throws the copy away. The next fetch makes it anew. */
@@ -161,13 +144,11 @@ export class Mirror implements TreeStore, AsyncDisposable {
     this.#reader[Symbol.dispose]();
   }
 
-  async #read(id: string, type: string): Promise<Buffer> {
+  async #read(id: string, type: ObjectType): Promise<Buffer> {
     const kept = this.#kept.get(id);
     if (kept !== undefined) return kept.bytes;
     await this.#make();
-    const stored = await this.#reader.read(id);
-    if (stored?.type !== type) throw new MissingObjectError(id);
-    return stored.bytes;
+    return this.#reader.read(id, type);
   }
 
   async #make(): Promise<void> {
@@ -203,17 +184,13 @@ export class Mirror implements TreeStore, AsyncDisposable {
       await this.#make();
       const pack = await writePack(kept, { thin: true });
       await runGit(['index-pack', '--stdin', '--fix-thin'], { cwd: this.#path, env: this.#env, input: pack });
-      await this.#git(['update-ref', this.#ref, tip]);
+      await this.#reader.git(['update-ref', this.#ref, tip]);
       this.#flushes += 1;
-      if (this.#flushes % FLUSHES_PER_REPACK === 0) await this.#git(['repack', '--geometric=2', '-d', '-q']);
+      if (this.#flushes % FLUSHES_PER_REPACK === 0) await this.#reader.git(['repack', '--geometric=2', '-d', '-q']);
     } catch (error) {
       this.#deps.logger.warn({ err: error, mirror: this.#path }, 'pushed objects could not be kept in the Git mirror');
     }
     for (const { id, bytes } of kept) if (this.#kept.delete(id)) this.#keptBytes -= bytes.length;
-  }
-
-  async #git(args: readonly string[], signal?: AbortSignal): Promise<Buffer> {
-    return runGit(args, { cwd: this.#path, env: this.#env, ...(signal === undefined ? {} : { signal }) });
   }
 
   get #env(): Readonly<Record<string, string>> {

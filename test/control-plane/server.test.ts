@@ -83,7 +83,9 @@ describe('createHttpServer', () => {
   it('reads queries by their schema, and names the path of every fault', async () => {
     await using server = start();
     const querystring = Type.Object({ limit: Type.Integer({ maximum: 10 }) }, { additionalProperties: false });
-    server.app.get('/list', { schema: { querystring } }, async (request) => ({ limit: request.query.limit }));
+    server.app.get('/list', { schema: { querystring } }, (request, reply) =>
+      reply.send({ limit: request.query.limit }),
+    );
     expect((await server.app.inject('/list?limit=7')).json()).toEqual({ limit: 7 });
     const bad = await server.app.inject('/list?limit=seven&x=1');
     expect([bad.statusCode, bad.json()]).toMatchObject([
@@ -120,7 +122,7 @@ describe('createHttpServer', () => {
     });
   });
 
-  it('tells held requests that it closes, and turns new ones on old connections away', async () => {
+  it('tells held requests that it closes', async () => {
     await using server = start();
     const entered = Promise.withResolvers<void>();
     server.app.get('/held', async () => {

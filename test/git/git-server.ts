@@ -80,7 +80,7 @@ export async function startGitServer(overrides: Partial<EmbeddedHostDeps> = {}):
       const closed = Promise.withResolvers<undefined>();
       server.close(() => closed.resolve(undefined));
       await closed.promise;
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

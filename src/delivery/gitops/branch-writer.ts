@@ -1,27 +1,32 @@
+import type { BranchCopy } from '../../git/branch-copy.ts';
+import { BranchInPlace } from '../../git/branch-in-place.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
 import { EMPTY_TREE_ID, type NewObject } from '../../git/git-object.ts';
-import { Mirror, type MirrorDeps } from '../../git/mirror.ts';
+import { Mirror } from '../../git/mirror.ts';
 import { writePack } from '../../git/pack.ts';
 import { advertise, pushPack, type Advertisement, type Answered, type FetchLike } from '../../git/receive-pack.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import type { Tip } from './plan-chain.ts';
 
 export interface BranchWriterDeps {
-  readonly repository: { readonly url: string; readonly branch: string };
+  readonly repository: { readonly url: string; readonly branch: string; readonly localPath?: string };
   readonly mirrorPath: string;
-  readonly logger: MirrorDeps['logger'];
+  readonly logger: Logger;
   readonly fetchLike?: FetchLike;
 }
 
 const EXCHANGE_TIMEOUT_MS = 60_000;
+/** What the embedded host can do; it need not be asked. */
+const EMBEDDED_CAPABILITIES: ReadonlySet<string> = new Set(['report-status', 'side-band-64k']);
 
 /**
- * One branch of one Git host as the writer knows it: where it is, what the host can do, and the mirror behind it. The
+ * One branch of one Git host as the writer knows it: where it is, what the host can do, and the copy of it to read from. The
  * tip is asked for once; after that every accepted push tells it, until one is turned away.
  */
 export class BranchWriter implements AsyncDisposable {
   readonly #deps: BranchWriterDeps;
   readonly #ref: string;
-  readonly mirror: Mirror;
+  readonly copy: BranchCopy;
   #capabilities: ReadonlySet<string> | undefined;
   #tip: Tip | undefined;
   /** Newest tip that this process has known, to tell a rewritten history from one that grew. */
@@ -30,12 +35,13 @@ export class BranchWriter implements AsyncDisposable {
   constructor(deps: BranchWriterDeps) {
     this.#deps = deps;
     this.#ref = `refs/heads/${deps.repository.branch}`;
-    this.mirror = new Mirror({
-      path: deps.mirrorPath,
-      url: deps.repository.url,
-      branch: deps.repository.branch,
-      logger: deps.logger,
-    });
+    const { url, branch, localPath } = deps.repository;
+    if (localPath === undefined) {
+      this.copy = new Mirror({ path: deps.mirrorPath, url, branch, logger: deps.logger });
+    } else {
+      this.copy = new BranchInPlace({ path: localPath, branch });
+      this.#capabilities = EMBEDDED_CAPABILITIES;
+    }
   }
 
   async probe(credential: GitCredential, signal: AbortSignal): Promise<Answered<Advertisement>> {
@@ -56,8 +62,8 @@ export class BranchWriter implements AsyncDisposable {
       commit = advertised.value.refs.get(this.#ref);
       if (commit === undefined) return this.#found({ commit, root: EMPTY_TREE_ID }, false);
     }
-    if (commit === undefined || commit !== (await this.mirror.tip())) {
-      const fetched = await this.mirror.fetch(credential, signal);
+    if (commit === undefined || commit !== (await this.copy.tip())) {
+      const fetched = await this.copy.fetch(credential, signal);
       if (fetched.state === 'rejected') return fetched;
       commit = fetched.tip;
     }
@@ -69,16 +75,18 @@ export class BranchWriter implements AsyncDisposable {
         'the branch was rewritten on the Git host; the writer goes on from its new tip',
       );
     }
-    return this.#found({ commit, root: await this.mirror.readTreeOfCommit(commit) }, rewritten);
+    return this.#found({ commit, root: await this.copy.readTreeOfCommit(commit) }, rewritten);
   }
 
   /** Asks the host where the branch is now, whatever is known. Somebody else may have pushed. */
   async look(credential: GitCredential, signal: AbortSignal): Promise<Answered<Tip>> {
-    const advertised = await advertise(this.#exchange, credential, signal);
-    if (advertised.state === 'rejected') return advertised;
-    if (this.#tip === undefined || advertised.value.refs.get(this.#ref) !== this.#tip.commit) {
-      this.#tip = undefined;
-      this.#capabilities = undefined;
+    if (this.#deps.repository.localPath !== undefined) {
+      if ((await this.copy.tip()) !== this.#tip?.commit) this.#tip = undefined;
+    } else {
+      const advertised = await advertise(this.#exchange, credential, signal);
+      if (advertised.state === 'rejected') return advertised;
+      this.#capabilities = advertised.value.capabilities;
+      if (advertised.value.refs.get(this.#ref) !== this.#tip?.commit) this.#tip = undefined;
     }
     const found = await this.tip(credential, signal);
     return found.state === 'rejected' ? found : { state: 'ok', value: found.value.tip };
@@ -98,7 +106,7 @@ export class BranchWriter implements AsyncDisposable {
     const push = { ref: this.#ref, oldId: before?.commit, newId: next.commit, pack, capabilities };
     const answer = await pushPack(this.#exchange, push, credential, signal);
     if (answer.state === 'ok') {
-      this.mirror.keep(objects, next.commit);
+      this.copy.keep(objects, next.commit);
       this.#tip = next;
       this.#lastTip = next.commit;
     } else if (answer.rejection === 'refused') {
@@ -107,15 +115,14 @@ export class BranchWriter implements AsyncDisposable {
     return answer;
   }
 
-  /** After the mirror turned out to lack an object: everything is asked for and fetched again. */
+  /** After the copy turned out to lack an object: what is known of the branch is found out again. */
   async startOver(): Promise<void> {
     this.#tip = undefined;
-    this.#capabilities = undefined;
-    await this.mirror.reset();
+    await this.copy.reset();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.mirror[Symbol.asyncDispose]();
+    await this.copy[Symbol.asyncDispose]();
   }
 
   #found(tip: Tip, rewritten: boolean): Answered<{ readonly tip: Tip; readonly rewritten: boolean }> {
@@ -129,7 +136,7 @@ export class BranchWriter implements AsyncDisposable {
     if (last === undefined || last === commit) return false;
     try {
       // Empty when nothing of the last known history is missing from the new one.
-      return (await this.mirror.query(['rev-list', '--max-count=1', last, `^${commit}`, '--'], signal)) !== '';
+      return (await this.copy.query(['rev-list', '--max-count=1', last, `^${commit}`, '--'], signal)) !== '';
     } catch {
       signal.throwIfAborted();
       return true;

@@ -1,7 +1,7 @@
 import type { Identity } from '../../git/commit-object.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
-import { MissingObjectError } from '../../git/mirror.ts';
+import { MissingObjectError } from '../../git/branch-copy.ts';
 import type { Answered } from '../../git/receive-pack.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 import { backoffMs, type BackoffPolicy } from '../../runtime/backoff.ts';
@@ -30,8 +30,8 @@ type Failure = Extract<Answered<never>, { state: 'rejected' }>;
 /** How often each kind of failure is met in one batch before what is left is told to come back later. */
 const ATTEMPTS = { moved: 60, auth: 6, unavailable: 4, refused: 40 } as const;
 const WAITS = {
-  // Short: the next tip is there already. The spread keeps twenty writers apart.
-  moved: { minMs: 5, maxMs: 400 },
+  // Short at first: the next tip is there already. Then long enough to keep twenty writers apart.
+  moved: { minMs: 10, maxMs: 1500 },
   // Hosts answer 404 for the first seconds of a new token.
   auth: { minMs: 250, maxMs: 4000 },
   unavailable: { minMs: 250, maxMs: 4000 },
@@ -100,7 +100,7 @@ export class DeliverBatch {
       if (known.state === 'rejected') return { failure: known, done: [] };
       if (known.value.rewritten) this.#delivered.clear();
       const plan = await planChain(
-        { ...this.#deps, reader: writer.mirror, tombstones: this.#tombstones, now: this.#deps.clock.now() },
+        { ...this.#deps, reader: writer.copy, tombstones: this.#tombstones, now: this.#deps.clock.now() },
         known.value.tip,
         group,
       );
@@ -115,7 +115,7 @@ export class DeliverBatch {
       return { plan, done: [...done, ...(await this.#settle(plan, signal))] };
     } catch (error) {
       if (!(error instanceof MissingObjectError)) throw error;
-      this.#deps.logger.warn({ err: error }, 'the Git mirror is made anew');
+      this.#deps.logger.warn({ err: error }, 'the local copy of the branch is made anew');
       await writer.startOver();
       return { failure: { state: 'rejected', rejection: 'unavailable', message: error.message }, done: [] };
     }
@@ -161,9 +161,9 @@ export class DeliverBatch {
     const known = this.#delivered.get(rendered.intent.id);
     const tip = plan.tip.commit;
     if (known !== undefined || tip === undefined) return known;
-    const { mirror } = this.#deps.writer;
-    const byTrailer = await findCommitOfIntent(mirror, tip, rendered, signal);
-    const found = byTrailer ?? (path === undefined ? undefined : await findCommitOfPath(mirror, tip, path, signal));
+    const { copy } = this.#deps.writer;
+    const byTrailer = await findCommitOfIntent(copy, tip, rendered, signal);
+    const found = byTrailer ?? (path === undefined ? undefined : await findCommitOfPath(copy, tip, path, signal));
     if (found !== undefined) this.#remember(rendered.intent.id, found);
     return found;
   }

@@ -18,8 +18,10 @@ export interface GitopsDeliveryDeps {
     readonly url: string;
     readonly branch: string;
     readonly layout: RepositoryLayout;
+    /** Folder of the bare repository where the embedded host serves it: then it is read there, and no mirror is made. */
+    readonly localPath?: string;
   };
-  /** Folder of this process's bare mirror of the branch. */
+  /** Folder of this process's bare mirror of the branch; not used with `localPath`. */
   readonly mirrorPath: string;
   /** A write credential for exactly these directories; an empty scope is asked for to probe and to read. */
   readonly mintCredential: (scope: readonly ScopeEntry[], signal: AbortSignal) => Promise<GitCredential>;
@@ -93,7 +95,7 @@ export class GitopsDelivery implements Delivery {
   /** Undefined too where somebody put a file or a link in the way: that is one cluster's trouble, not the others'. */
   async #treeAt(root: string, directory: string): Promise<string | undefined> {
     try {
-      const entry = await findEntry(this.#writer.mirror, root, directory);
+      const entry = await findEntry(this.#writer.copy, root, directory);
       return entry?.mode === MODE_DIRECTORY ? entry.id : undefined;
     } catch (error) {
       if (!(error instanceof TreeEditError)) throw error;

@@ -1,5 +1,5 @@
 import { isObjectId } from '../../git/git-object.ts';
-import type { Mirror } from '../../git/mirror.ts';
+import type { BranchCopy } from '../../git/branch-copy.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -11,7 +11,7 @@ const MAX_CANDIDATES = '50';
  * history is read back to then (less a day, for clocks that disagree).
  */
 export async function findCommitOfIntent(
-  mirror: Mirror,
+  copy: BranchCopy,
   tip: string,
   rendered: Rendered,
   signal: AbortSignal,
@@ -19,7 +19,7 @@ export async function findCommitOfIntent(
   const { id, requestedAt } = rendered.intent;
   const requested = new Date(requestedAt).getTime();
   const since = Number.isNaN(requested) ? [] : [`--since=${Math.max(0, Math.floor((requested - DAY_MS) / 1000))}`];
-  const output = await mirror.query(
+  const output = await copy.query(
     [
       'log',
       '--no-color',
@@ -44,12 +44,12 @@ export async function findCommitOfIntent(
 
 /** The last commit that changed `path`: the one that holds what stands there, whoever made it. */
 export async function findCommitOfPath(
-  mirror: Mirror,
+  copy: BranchCopy,
   tip: string,
   path: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const output = await mirror.query(['rev-list', '--max-count=1', tip, '--', path], signal);
+  const output = await copy.query(['rev-list', '--max-count=1', tip, '--', path], signal);
   const id = output.trim();
   return isObjectId(id) ? id : undefined;
 }

@@ -10,6 +10,7 @@ import { runHttpBackend, type BackendEnd } from './http-backend.ts';
 import { ProcessSlots } from './process-slots.ts';
 import { exists, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
 import { servePush } from './serve-push.ts';
+import { Turns } from './turns.ts';
 
 export interface EmbeddedHostDeps {
   /** Folder of the bare repositories. */
@@ -43,6 +44,7 @@ export class EmbeddedHost implements AsyncDisposable {
   readonly #slots: ProcessSlots;
   readonly #stopping = new AbortController();
   readonly #open = new Set<Promise<void>>();
+  readonly #turns = new Turns();
   readonly #branches = new Map<string, string>();
   #execPath: Promise<string> | undefined;
 
@@ -157,6 +159,7 @@ export class EmbeddedHost implements AsyncDisposable {
                 maxPackBytes: this.#maxBodyBytes,
                 settings,
                 signal,
+                inTurn: this.#turns.taker(path),
                 afterwards: (work) => this.#track(work),
               },
             })
@@ -215,8 +218,9 @@ export class EmbeddedHost implements AsyncDisposable {
       REMOTE_ADDR: request.socket.remoteAddress ?? '',
     });
     if (asked.step === 'exchange') {
+      // Without CONTENT_LENGTH it reads to the end of its input. With it, a body that ends early (a client or this
+      // process gone) makes it spin for ever.
       environment['CONTENT_TYPE'] = headers['content-type'] ?? '';
-      if (headers['content-length'] !== undefined) environment['CONTENT_LENGTH'] = headers['content-length'];
       if (encoding !== 'identity') environment['HTTP_CONTENT_ENCODING'] = encoding;
     }
     const protocol = headers['git-protocol'];

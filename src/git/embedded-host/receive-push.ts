@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gitConfigEnvironment, gitEnvironment, GitProcessError, runGit } from '../git-process.ts';
 import { ZERO_ID } from '../git-object.ts';
+import { readLooseRef } from '../loose-ref.ts';
 import { checkPush, pushLogArguments } from './check-push.ts';
 import type { ScopeEntry } from './git-access.ts';
 import { packObjectCount, type PushRequest } from './push-request.ts';
@@ -32,6 +33,8 @@ export interface ReceivePushDeps {
   readonly maxPackBytes: number;
   readonly settings: readonly (readonly [string, string])[];
   readonly signal: AbortSignal;
+  /** Runs what is given to it when nothing else of its kind runs for this repository. */
+  readonly inTurn: <Value>(work: () => Promise<Value>) => Promise<Value>;
   /** Is given the clearing away that need not be waited for; it never rejects. */
   readonly afterwards: (work: Promise<void>) => void;
 }
@@ -71,11 +74,8 @@ export async function receivePush(
     GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects.replace(/["\\]/g, String.raw`\$&`)}"`,
     GIT_NO_REPLACE_OBJECTS: '1',
   };
-  // Spares the work when the branch is known to be elsewhere; the swap below decides.
-  const current = await readLooseRef(deps.repository, deps.ref);
-  if (current !== undefined && current !== (oldId ?? ZERO_ID)) {
-    return rejected('fetch first', `${deps.ref} is at ${current}; fetch first`);
-  }
+  const early = await findMoved(deps, oldId);
+  if (early !== undefined) return early;
   try {
     await mkdir(join(quarantine, 'pack'), { recursive: true });
     const unpackFault = await unpack(deps, environment, request.packHead, rest);
@@ -87,10 +87,14 @@ export async function receivePush(
         text: unpackFault,
       };
     }
-    const logFault = await checkCommits(deps, environment, oldId, newId);
-    if (logFault !== undefined) return logFault;
-    await migrate(quarantine, objects);
-    return await moveBranch(deps, oldId, newId);
+    // Of pushes that come at once one wins; the others are spared the rest of the work. The body is in by now, so no
+    // slow client holds up the next.
+    return await deps.inTurn(async () => {
+      const fault = (await findMoved(deps, oldId)) ?? (await checkCommits(deps, environment, oldId, newId));
+      if (fault !== undefined) return fault;
+      await migrate(quarantine, objects);
+      return moveBranch(deps, oldId, newId);
+    });
   } finally {
     // What stays behind after a crash goes with git's own pruning, which knows the name.
     deps.afterwards(rm(quarantine, { recursive: true, force: true }).catch(() => undefined));
@@ -220,14 +224,11 @@ async function linkOnce(from: string, to: string): Promise<void> {
   }
 }
 
-async function readLooseRef(repository: string, ref: string): Promise<string | undefined> {
-  try {
-    const id = (await readFile(join(repository, ref), 'utf8')).trim();
-    return /^[0-9a-f]{40}$/.test(id) ? id : undefined;
-  } catch {
-    // Packed, or not there: the compare-and-swap will tell.
-    return undefined;
-  }
+/** Spares the work when the branch is known to be elsewhere; the swap decides. */
+async function findMoved(deps: ReceivePushDeps, oldId: string | undefined): Promise<PushOutcome | undefined> {
+  const current = await readLooseRef(deps.repository, deps.ref);
+  if (current === undefined || current === (oldId ?? ZERO_ID)) return undefined;
+  return rejected('fetch first', `${deps.ref} is at ${current}; fetch first`);
 }
 
 function rejected(reason: string, text: string): PushOutcome {

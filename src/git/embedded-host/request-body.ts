@@ -19,16 +19,29 @@ export class BodyTooLargeError extends Error {
 export class RequestBody implements AsyncIterable<Buffer> {
   readonly #chunks: AsyncIterator<unknown>;
   readonly #maxBytes: number;
+  /** Rejects when the request is given up: a client that stops sending without going away holds nothing. */
+  readonly #aborted: Promise<never>;
   #size = 0;
 
-  constructor(deps: { readonly request: IncomingMessage; readonly gzip: boolean; readonly maxBytes: number }) {
+  constructor(deps: {
+    readonly request: IncomingMessage;
+    readonly gzip: boolean;
+    readonly maxBytes: number;
+    readonly signal: AbortSignal;
+  }) {
     const source: Readable = deps.gzip ? pipeline(deps.request, createGunzip(), () => undefined) : deps.request;
     this.#chunks = source.iterator({ destroyOnReturn: false });
     this.#maxBytes = deps.maxBytes;
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    const onAbort = (): void => reject(new Error('the request was given up', { cause: deps.signal.reason }));
+    if (deps.signal.aborted) onAbort();
+    else deps.signal.addEventListener('abort', onAbort, { once: true });
+    this.#aborted = promise;
   }
 
   async next(): Promise<IteratorResult<Buffer, undefined>> {
-    const { done, value } = await this.#chunks.next();
+    const { done, value } = await Promise.race([this.#chunks.next(), this.#aborted]);
     if (done === true) return { done: true, value: undefined };
     const chunk = value as Buffer;
     this.#size += chunk.length;

@@ -12,7 +12,8 @@ export async function servePush(deps: {
   readonly gzip: boolean;
   readonly push: ReceivePushDeps;
 }): Promise<BackendEnd> {
-  const body = new RequestBody({ request: deps.request, gzip: deps.gzip, maxBytes: deps.push.maxPackBytes });
+  const { signal, maxPackBytes } = deps.push;
+  const body = new RequestBody({ request: deps.request, gzip: deps.gzip, maxBytes: maxPackBytes, signal });
   let report: Buffer;
   try {
     const request = await readPushRequest(body);
@@ -21,7 +22,7 @@ export async function servePush(deps: {
     await body.drain();
     report = outcome === undefined ? Buffer.alloc(0) : pushReport(request, outcome);
   } catch (error) {
-    if (deps.push.signal.aborted) return { state: 'aborted', detail: String(deps.push.signal.reason) };
+    if (signal.aborted) return { state: 'aborted', detail: String(signal.reason) };
     if (error instanceof BodyTooLargeError) return { state: 'body-too-large', detail: error.message };
     if (error instanceof MalformedPushError || isZlibError(error)) return { state: 'malformed', detail: String(error) };
     throw error;
