@@ -31,7 +31,16 @@ async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
   taken.defer(async () => await (await staging.catch(() => undefined))?.[Symbol.asyncDispose]());
   try {
     const stage = await unlessStopped(staging, stop);
-    const result = await unlessStopped(runIntents({ stage, progress, clock: systemClock, requests }), stop);
+    const result = await unlessStopped(
+      runIntents({
+        stage,
+        progress,
+        clock: systemClock,
+        requests,
+        tidyUp: options.kubeconfig !== undefined && !options.keep,
+      }),
+      stop,
+    );
     if (options.json) write(`${JSON.stringify(result.json, null, 2)}\n`);
     else printSummary(write, result);
     keepFolder = !result.json.ok;

@@ -54,6 +54,8 @@ export interface RunDeps {
   readonly progress: Progress;
   readonly clock: Clock;
   readonly requests: readonly IntentRequest[];
+  /** Uninstall at the end what the comparison installed: the cluster is somebody's own. */
+  readonly tidyUp: boolean;
 }
 
 /** Takes the intents one after the other and gathers what became of them. */
@@ -71,6 +73,14 @@ export async function runIntents(deps: RunDeps): Promise<DemoResult> {
   const [install] = deps.requests;
   progress.note(`\nOnce more with the default event batches of ${DEFAULT_BATCH_MS} ms, for comparison:`);
   const compared = install === undefined ? undefined : await takeIntent(deps, install, titleOf(install));
+  if (deps.tidyUp && install !== undefined) {
+    const { namespace, name } = install;
+    await takeIntent(
+      deps,
+      { action: 'uninstall', namespace, name },
+      `uninstall ${namespace}/${name}, to leave nothing behind`,
+    );
+  }
 
   const git = await readGit(stage);
   const audit = await stage.admin.call<{ items: readonly unknown[] }>(

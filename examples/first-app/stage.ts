@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { AdminClient } from '../../src/cli/admin-client.ts';
+import { SEQUENCE_CONFIG_MAP } from '../../src/events/report/sequence.ts';
 import { KubeError, type ClusterApi } from '../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import { mintToken } from '../../src/protocol/token.ts';
 import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import {
+  INVENTORY_CONFIG_MAP,
   NAMESPACE_LABEL,
   NAMESPACE_LABEL_VALUE,
   OPERATOR_NAMESPACE,
@@ -53,6 +55,12 @@ export interface StageDeps {
 
 /** Starts the programs in a temporary folder, installs the custom resources and registers the cluster. */
 export async function setStage(deps: StageDeps): Promise<Stage> {
+  // A file that cannot be read is said before anything is started.
+  if (deps.kubeconfig !== undefined) {
+    await access(deps.kubeconfig, constants.R_OK).catch((cause: unknown) => {
+      throw new Error(`--kubeconfig ${deps.kubeconfig}: there is no such file, or it cannot be read`, { cause });
+    });
+  }
   const { progress } = deps;
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'service-demo-'));
@@ -94,6 +102,8 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     progress.note('releases       a stand-in for Flux: it plays the charts, no container is started');
   }
 
+  if (sandbox === undefined) await refuseIfInUse(api);
+
   const admin = new AdminClient({ baseUrl: controlPlaneUrl, token: adminToken });
   await admin.call('PUT', '/catalog/podinfo', parse(await readFile(join(import.meta.dirname, 'catalog.yaml'), 'utf8')));
   const created = await admin.call<{ cluster: { id: string }; registrationToken: string }>(
@@ -102,6 +112,9 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     deps.cluster,
   );
   await prepareCluster(api, deps.cluster, controlPlaneUrl, created.registrationToken);
+  // After the operator has ended, which would bring them back.
+  if (sandbox === undefined)
+    started.defer(async () => await (deps.keepFolder() ? undefined : removeTraces(api, deps.cluster)));
   started.use(await startOperator(folder, kubeconfig));
   await untilConnected(admin, created.cluster.id);
   progress.note(`operator       registered as ${created.cluster.id} (${deps.cluster.slug})`);
@@ -224,6 +237,34 @@ async function prepareCluster(api: ClusterApi, cluster: ClusterSpec, baseUrl: st
     metadata: { name: cluster.slug, namespace: OPERATOR_NAMESPACE },
     spec: { controlPlaneBaseUrl: baseUrl, registration: { token } },
   });
+}
+
+/** A cluster that somebody's operator serves is not ours to try things on. */
+async function refuseIfInUse(api: ClusterApi): Promise<void> {
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    name: 'clusters.ops.service.io',
+  };
+  if ((await api.get(definition)) === undefined) return;
+  const { items } = await api.list({ apiVersion: OPS_API_VERSION, kind: 'Cluster' });
+  const [found] = items;
+  if (found === undefined) return;
+  const { namespace, name } = found.metadata;
+  throw new Error(
+    `this cluster is registered already (Cluster ${namespace}/${name}); if that was a demo of before, remove it with: ` +
+      `kubectl -n ${namespace} delete cluster/${name} configmap/${INVENTORY_CONFIG_MAP} configmap/${SEQUENCE_CONFIG_MAP}`,
+  );
+}
+
+/** What the demo made in a cluster that is not its own, but for the custom resource definitions and the namespaces. */
+async function removeTraces(api: ClusterApi, cluster: ClusterSpec): Promise<void> {
+  const remove = async (apiVersion: string, kind: string, name: string): Promise<void> => {
+    await api.delete({ apiVersion, kind, namespace: OPERATOR_NAMESPACE, name });
+  };
+  await remove(OPS_API_VERSION, 'Cluster', cluster.slug);
+  await remove('v1', 'ConfigMap', INVENTORY_CONFIG_MAP);
+  await remove('v1', 'ConfigMap', SEQUENCE_CONFIG_MAP);
 }
 
 async function untilConnected(admin: AdminClient, id: string): Promise<void> {
