@@ -26,7 +26,13 @@ async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
 
   // The logs of a run that failed stay; its message names them.
   let keepFolder = true;
-  const staging = setStage({ progress, kubeconfig: options.kubeconfig, keepFolder: () => keepFolder, cluster });
+  const staging = setStage({
+    progress,
+    kubeconfig: options.kubeconfig,
+    keepFolder: () => keepFolder,
+    keepTraces: options.keep,
+    cluster,
+  });
   await using taken = new AsyncDisposableStack();
   taken.defer(async () => await (await staging.catch(() => undefined))?.[Symbol.asyncDispose]());
   try {

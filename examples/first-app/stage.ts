@@ -50,6 +50,8 @@ export interface StageDeps {
   readonly kubeconfig: string | undefined;
   /** Asked when the stage is taken down: leave the folder with its logs? */
   readonly keepFolder: () => boolean;
+  /** Leave what was made in a cluster that is not the demo's own. */
+  readonly keepTraces: boolean;
   readonly cluster: ClusterSpec & Readonly<Record<string, unknown>>;
 }
 
@@ -114,7 +116,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
   await prepareCluster(api, deps.cluster, controlPlaneUrl, created.registrationToken);
   // After the operator has ended, which would bring them back.
   if (sandbox === undefined)
-    started.defer(async () => await (deps.keepFolder() ? undefined : removeTraces(api, deps.cluster)));
+    started.defer(async () => await (deps.keepTraces ? undefined : removeTraces(api, deps.cluster)));
   started.use(await startOperator(folder, kubeconfig));
   await untilConnected(admin, created.cluster.id);
   progress.note(`operator       registered as ${created.cluster.id} (${deps.cluster.slug})`);
@@ -252,8 +254,8 @@ async function refuseIfInUse(api: ClusterApi): Promise<void> {
   if (found === undefined) return;
   const { namespace, name } = found.metadata;
   throw new Error(
-    `this cluster is registered already (Cluster ${namespace}/${name}); if that was a demo of before, remove it with: ` +
-      `kubectl -n ${namespace} delete cluster/${name} configmap/${INVENTORY_CONFIG_MAP} configmap/${SEQUENCE_CONFIG_MAP}`,
+    `this cluster is registered already (Cluster ${namespace}/${name}): the demo does not touch what another operator ` +
+      'serves, or what an earlier demo was told to keep',
   );
 }
 
