@@ -24,6 +24,7 @@ const POSTS = 200;
 const EVENTS_PER_POST = 100;
 const RESOURCES = 500;
 const ROUNDS = 5;
+const CONCURRENT = 8;
 /** Of all transitions, how many are high-signal and so become audit entries. */
 const AUDITED = 0.1;
 
@@ -90,18 +91,13 @@ function rowsOf(round: number, clusterId: string): BareRows[] {
       eventOf(round, post * EVENTS_PER_POST + index),
     );
     return {
-      events: events.map((event) => [
-        clusterId,
-        event.eventKey,
-        eventFingerprint(event),
-        event.kind,
-        JSON.stringify(event.resourceRef),
-        JSON.stringify(event.conditions),
-        event.timestamp ?? null,
-        event.sequence ?? null,
-        JSON.stringify(event.source),
-        at,
-      ]),
+      events: events.map((event) =>
+        [
+          [clusterId, event.eventKey, eventFingerprint(event), event.kind, JSON.stringify(event.resourceRef)],
+          [JSON.stringify(event.conditions), event.timestamp ?? null, event.sequence ?? null],
+          [JSON.stringify(event.source), at],
+        ].flat(),
+      ),
       audit: events
         .filter(({ conditions: [condition] }) => condition?.type === 'Succeeded')
         .map(({ kind }) => [
@@ -161,7 +157,8 @@ async function openSeeded(folder: string): Promise<{ store: Store; cluster: Clus
   return { store, cluster };
 }
 
-async function measureIngest(): Promise<number[]> {
+/** @param atOnce posts in flight, as from that many clusters */
+async function measureIngest(atOnce: number): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
   try {
     const { store, cluster } = await openSeeded(folder);
@@ -170,7 +167,13 @@ async function measureIngest(): Promise<number[]> {
     for (let round = 0; round < ROUNDS; round += 1) {
       const bodies = bodiesOf(round);
       const started = performance.now();
-      for (const body of bodies) await ingestPost(store, cluster, body);
+      for (let post = 0; post < bodies.length; post += atOnce) {
+        await Promise.all(
+          bodies.slice(post, post + atOnce).map(async (body) => {
+            await ingestPost(store, cluster, body);
+          }),
+        );
+      }
       rates.push((POSTS * EVENTS_PER_POST * 1000) / (performance.now() - started));
     }
     return rates;
@@ -201,14 +204,19 @@ function median(values: readonly number[]): number {
   return Math.round([...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0);
 }
 
+function ratio(rate: number): number {
+  return Math.round((rate / bare) * 100) / 100;
+}
+
 const bare = median(await measureBare());
-const ingested = median(await measureIngest());
+const oneAtATime = median(await measureIngest(1));
+const concurrent = median(await measureIngest(CONCURRENT));
 const report = {
   eventsPerPost: EVENTS_PER_POST,
   posts: POSTS,
   rounds: ROUNDS,
   bareInsertsPerSecond: bare,
-  ingestedPerSecond: ingested,
-  ratio: Math.round((ingested / bare) * 100) / 100,
+  oneAtATime: { eventsPerSecond: oneAtATime, ratio: ratio(oneAtATime) },
+  concurrent: { atOnce: CONCURRENT, eventsPerSecond: concurrent, ratio: ratio(concurrent) },
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
