@@ -30,6 +30,8 @@ export function openSqlite(file: string): DatabaseSync {
   try {
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');
+    // Pages that many transactions change, such as current status, are written back once for all of them.
+    database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA journal_size_limit = 67108864');
     database.exec('PRAGMA cache_size = -32768');
   } catch (error) {
