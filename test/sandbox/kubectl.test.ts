@@ -2,6 +2,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startSandbox, type Sandbox } from '../../src/sandbox/start-sandbox.ts';
@@ -187,10 +188,11 @@ describe.skipIf(missing)('kubectl against the sandbox', { timeout: 60_000 }, () 
     );
     try {
       const seen = Promise.withResolvers<string>();
-      child.stdout.once('data', (chunk: Buffer) => seen.resolve(chunk.toString()));
+      // Whole lines: a write may arrive in pieces.
+      createInterface({ input: child.stdout }).once('line', seen.resolve);
       child.once('error', seen.reject);
       await kubectl('create', 'configmap', 'watched', '-n', 'shop');
-      expect(await seen.promise).toBe('configmap/watched\n');
+      expect(await seen.promise).toBe('configmap/watched');
     } finally {
       child.kill();
     }
