@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { constants, deflate } from 'node:zlib';
+import { constants, deflate, deflateSync } from 'node:zlib';
 import type { NewObject, ObjectType } from './git-object.ts';
 import { spliceDelta } from './pack-delta.ts';
 
@@ -54,7 +54,22 @@ function deltaOf(
 }
 
 async function packed(head: Buffer, bytes: Buffer): Promise<readonly Buffer[]> {
-  return [head, await deflateAsync(bytes, { level: constants.Z_BEST_SPEED })];
+  return [head, await compress(bytes)];
+}
+
+const SMALL_BYTES = 1024;
+const LARGE_BYTES = 16 * 1024;
+
+/**
+ * Most objects are a few hundred bytes. For those the state that zlib sets up costs twenty times the compression: a
+ * window of their own size does, and no thread is worth waking. Only what is large goes to one.
+ */
+async function compress(bytes: Buffer): Promise<Buffer> {
+  const level = constants.Z_BEST_SPEED;
+  if (bytes.length > LARGE_BYTES) return deflateAsync(bytes, { level });
+  return bytes.length > SMALL_BYTES
+    ? deflateSync(bytes, { level, windowBits: 14, memLevel: 6 })
+    : deflateSync(bytes, { level, windowBits: 10, memLevel: 2 });
 }
 
 /** Type and size: four bits of size in the first byte, then seven a byte, low bits first. */
