@@ -45,8 +45,8 @@ describe('GitopsDelivery when others write too', () => {
     const before = await onServer(server, 'rev-parse', 'main');
     await using stack = new AsyncDisposableStack();
     const writers = Array.from({ length: 20 }, (_, index) => {
-      // Half of them read the repository in place, as they do where the host is embedded; half have a mirror.
-      const place = index % 2 === 0 ? { localPath: server.path('acme') } : {};
+      // Most read the repository in place, as they can where the host is embedded; the others have a mirror.
+      const place = index % 4 === 0 ? {} : { localPath: server.path('acme') };
       const repository = {
         name: 'acme',
         url: server.remote('acme'),
@@ -94,7 +94,9 @@ describe('GitopsDelivery when others write too', () => {
 
   it('gives up after a bounded number of races, with receipts that ask to come back', async () => {
     const fetchLike = pushesThrough(async () => report('fetch first'));
-    await using delivery = writerOn(server, { fetchLike });
+    const localPath = server.path('acme');
+    const repository = { name: 'acme', url: server.remote('acme'), branch: 'main', layout: 'flat' as const, localPath };
+    await using delivery = writerOn(server, { fetchLike, repository });
     const intent = apply({});
     expect(await deliver(delivery, [intent])).toEqual([
       { state: 'retry', intentId: intent.intent.id, message: 'fetch first' },
