@@ -218,8 +218,8 @@ export class EmbeddedHost implements AsyncDisposable {
       REMOTE_ADDR: request.socket.remoteAddress ?? '',
     });
     if (asked.step === 'exchange') {
-      // Without CONTENT_LENGTH it reads to the end of its input. With it, a body that ends early (a client or this
-      // process gone) makes it spin for ever.
+      // No CONTENT_LENGTH: it reads to the end of its input. Told a length, Git 2.39 spins for ever where it streams a
+      // body that ends early because the client, or this process, is gone.
       environment['CONTENT_TYPE'] = headers['content-type'] ?? '';
       if (encoding !== 'identity') environment['HTTP_CONTENT_ENCODING'] = encoding;
     }
