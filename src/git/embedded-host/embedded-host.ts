@@ -159,6 +159,7 @@ export class EmbeddedHost implements AsyncDisposable {
                 maxPackBytes: this.#maxBodyBytes,
                 settings,
                 signal,
+                now: this.#deps.clock.now(),
                 inTurn: this.#turns.taker(path),
                 afterwards: (work) => this.#track(work),
               },

@@ -9,6 +9,7 @@ import { ZERO_ID } from '../git-object.ts';
 import { readLooseRef } from '../loose-ref.ts';
 import { checkPush, pushLogArguments } from './check-push.ts';
 import type { ScopeEntry } from './git-access.ts';
+import { moveBranch } from './move-branch.ts';
 import { packObjectCount, type PushRequest } from './push-request.ts';
 
 /** What became of a push, as its client is told. */
@@ -33,6 +34,7 @@ export interface ReceivePushDeps {
   readonly maxPackBytes: number;
   readonly settings: readonly (readonly [string, string])[];
   readonly signal: AbortSignal;
+  readonly now: Date;
   /** Runs what is given to it when nothing else of its kind runs for this repository. */
   readonly inTurn: <Value>(work: () => Promise<Value>) => Promise<Value>;
   /** Is given the clearing away that need not be waited for; it never rejects. */
@@ -46,7 +48,7 @@ const STRICT = '--strict=nulInCommit=error';
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 /**
- * Takes in one push, as `git receive-pack` does, with git's own plumbing but in three processes and, above all, without
+ * Takes in one push, as `git receive-pack` does, with git's own plumbing but in two processes and, above all, without
  * its walk over the whole tree of the branch: at 100,000 directories that walk alone takes half a second. The pack goes
  * to a quarantine folder; git checks every object and that all it links to is there (`--strict`); every commit is
  * checked against the scope; only then the objects join the repository and the branch moves, by compare-and-swap.
@@ -93,7 +95,8 @@ export async function receivePush(
       const fault = (await findMoved(deps, oldId)) ?? (await checkCommits(deps, environment, oldId, newId));
       if (fault !== undefined) return fault;
       await migrate(quarantine, objects);
-      return moveBranch(deps, oldId, newId);
+      const unmoved = await moveBranch({ ...deps, oldId, newId });
+      return unmoved === undefined ? { state: 'accepted' } : rejected('failed to update ref', unmoved);
     });
   } finally {
     // What stays behind after a crash goes with git's own pruning, which knows the name.
@@ -171,24 +174,6 @@ async function checkCommits(
   return fault.kind === 'moved'
     ? rejected('non-fast-forward', fault.text)
     : rejected('pre-receive hook declined', fault.lines.join('\n'));
-}
-
-async function moveBranch(deps: ReceivePushDeps, oldId: string | undefined, newId: string): Promise<PushOutcome> {
-  try {
-    await runGit(['update-ref', '-m', 'push', deps.ref, newId, oldId ?? ZERO_ID], {
-      cwd: deps.repository,
-      env: {
-        ...gitConfigEnvironment(deps.settings),
-        GIT_DIR: deps.repository,
-        GIT_COMMITTER_NAME: 'control-plane',
-        GIT_COMMITTER_EMAIL: 'control-plane@service.invalid',
-      },
-    });
-    return { state: 'accepted' };
-  } catch (error) {
-    if (!(error instanceof GitProcessError) || error.exitCode === null) throw error;
-    return rejected('failed to update ref', error.stderr.trim());
-  }
 }
 
 /**

@@ -1,0 +1,93 @@
+import { appendFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isObjectId, ZERO_ID } from '../git-object.ts';
+import { readLooseRef } from '../loose-ref.ts';
+
+/** A lock this old is of a process that died: holding one takes milliseconds. */
+const STALE_LOCK_MS = 60_000;
+
+/**
+ * Moves a branch from `oldId` to `newId` by compare-and-swap, as git does it in its own files: lock, compare, write,
+ * sync, rename, note it in the reflog. Git commands on the same repository respect the lock and see the result.
+ * Done here it costs no process; and a lock that a crash left behind, which stops git until a person removes it, goes
+ * after a minute.
+ *
+ * @returns why it was not moved, in git's words; `undefined` when it was
+ */
+export async function moveBranch(deps: {
+  readonly repository: string;
+  readonly ref: string;
+  readonly oldId: string | undefined;
+  readonly newId: string;
+  readonly now: Date;
+}): Promise<string | undefined> {
+  const { repository, ref, oldId, newId, now } = deps;
+  const path = join(repository, ref);
+  const lock = `${path}.lock`;
+  await mkdir(dirname(path), { recursive: true });
+  if (!(await writeLock(lock, newId, now))) {
+    return `cannot lock ref '${ref}': Unable to create '${ref}.lock': File exists.`;
+  }
+  let moved = false;
+  try {
+    const current = (await readLooseRef(repository, ref)) ?? (await readPackedRef(repository, ref));
+    if (current !== oldId) {
+      return `cannot lock ref '${ref}': is at ${current ?? ZERO_ID} but expected ${oldId ?? ZERO_ID}`;
+    }
+    await rename(lock, path);
+    moved = true;
+  } finally {
+    if (!moved) await rm(lock, { force: true });
+  }
+  await noteMove(repository, ref, oldId, newId, now);
+  return undefined;
+}
+
+async function writeLock(lock: string, newId: string, now: Date): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await using file = await open(lock, 'wx');
+      await file.writeFile(`${newId}\n`);
+      await file.datasync();
+      return true;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      const age = await stat(lock).then(
+        ({ mtimeMs }) => now.getTime() - mtimeMs,
+        () => 0,
+      );
+      if (attempt > 1 || age < STALE_LOCK_MS) return false;
+      await rm(lock, { force: true });
+    }
+  }
+}
+
+/** A branch that `git pack-refs` has put away (gitrepository-layout, "packed-refs"). */
+async function readPackedRef(repository: string, ref: string): Promise<string | undefined> {
+  const text = await readFile(join(repository, 'packed-refs'), 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  });
+  for (const line of text.split('\n')) {
+    if (line.slice(41) === ref && isObjectId(line.slice(0, 40))) return line.slice(0, 40);
+  }
+  return undefined;
+}
+
+/** The reflog tells who moved the branch when: for repair. It is no part of the promise, so a fault in it fails nothing. */
+async function noteMove(
+  repository: string,
+  ref: string,
+  oldId: string | undefined,
+  newId: string,
+  now: Date,
+): Promise<void> {
+  const log = join(repository, 'logs', ref);
+  const who = `control-plane <control-plane@service.invalid> ${Math.floor(now.getTime() / 1000)} +0000`;
+  try {
+    await mkdir(dirname(log), { recursive: true });
+    await appendFile(log, `${oldId ?? ZERO_ID} ${newId} ${who}\tpush\n`);
+  } catch {
+    // Nothing to be done about it here.
+  }
+}
