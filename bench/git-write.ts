@@ -133,6 +133,9 @@ interface Figures {
   readonly oursMs: number;
   readonly receivePackMs: number;
   readonly nativeMs: number;
+  /** 200 intents for 200 clusters handed over at once, until the last receipt. */
+  readonly burstMs: number;
+  readonly burstPushes: number;
 }
 
 async function measure(count: number): Promise<Figures> {
@@ -147,7 +150,11 @@ async function measure(count: number): Promise<Figures> {
     maxProcesses: 8,
     timeoutMs: 600_000,
   });
-  const server = createServer((request, response) => void host.handle(request, response));
+  let pushes = 0;
+  const server = createServer((request, response) => {
+    if (request.method === 'POST' && request.url?.endsWith('/git-receive-pack') === true) pushes += 1;
+    void host.handle(request, response);
+  });
   const listening = Promise.withResolvers<undefined>();
   server.listen(0, '127.0.0.1', () => listening.resolve(undefined));
   await listening.promise;
@@ -168,7 +175,13 @@ async function measure(count: number): Promise<Figures> {
       return `token-${minted}`;
     };
     await using ours = new GitopsDelivery({
-      repository: { name: 'acme', url: `http://127.0.0.1:${port}/git/acme.git`, branch: 'main', layout },
+      repository: {
+        name: 'acme',
+        url: `http://127.0.0.1:${port}/git/acme.git`,
+        branch: 'main',
+        layout,
+        localPath: host.repositoryPath('acme'),
+      },
       mirrorPath: join(folder, 'mirror.git'),
       mintCredential: async (scope) => ({ username: 'service', password: new Secret(mint(scope)) }),
       committer: IDENTITY,
@@ -230,8 +243,16 @@ async function measure(count: number): Promise<Figures> {
       await timed(into.bare, async () => receivePack(bare, body));
       await timed(into.native, async () => native(slug, rendered));
     }
+    const burst: number[] = [];
+    const pushesBefore = pushes;
+    const batch = Array.from({ length: 200 }, (_, index) => renderedFor(slugOf(index), 1000));
+    const receipts = await timed(burst, async () => Array.fromAsync(ours.deliver(batch, AbortSignal.timeout(60_000))));
+    if (receipts.some(({ state }) => state !== 'delivered')) throw new Error('the burst was not delivered');
+    const burstPushes = pushes - pushesBefore;
     await runGit(['fsck', '--strict'], { cwd: repository, timeoutMs: 600_000 });
     return {
+      burstMs: median(burst),
+      burstPushes,
       directories: count,
       layout,
       oursMs: median(times.ours),
@@ -251,11 +272,12 @@ for (const count of options.directories.split(',').map(Number)) {
   const figures = await measure(count);
   all.push(figures);
   if (options.json) continue;
-  const { directories, layout, oursMs, receivePackMs, nativeMs } = figures;
+  const { directories, layout, oursMs, receivePackMs, nativeMs, burstMs, burstPushes } = figures;
   process.stdout.write(
     `${directories} directories (${layout}): intent to remote commit ${oursMs.toFixed(1)} ms; ` +
       `bare receive-pack ${receivePackMs.toFixed(1)} ms (ratio ${(oursMs / receivePackMs).toFixed(2)}); ` +
-      `native add, commit, push ${nativeMs.toFixed(1)} ms (${(nativeMs / oursMs).toFixed(1)} times ours)\n`,
+      `native add, commit, push ${nativeMs.toFixed(1)} ms (${(nativeMs / oursMs).toFixed(1)} times ours); ` +
+      `burst of 200 intents ${burstMs.toFixed(0)} ms in ${burstPushes} push${burstPushes === 1 ? '' : 'es'}\n`,
   );
 }
 if (options.json) process.stdout.write(`${JSON.stringify({ rounds, figures: all })}\n`);

@@ -10,6 +10,7 @@ import { runHttpBackend, type BackendEnd } from './http-backend.ts';
 import { ProcessSlots } from './process-slots.ts';
 import { exists, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
 import { servePush } from './serve-push.ts';
+import { tidyRepository } from './tidy-repository.ts';
 import { Turns } from './turns.ts';
 
 export interface EmbeddedHostDeps {
@@ -68,6 +69,13 @@ export class EmbeddedHost implements AsyncDisposable {
   repositoryPath(name: string): string {
     if (!isRepositoryName(name)) throw new Error(`${JSON.stringify(name)} is not a repository name`);
     return join(this.#root, `${name}.git`);
+  }
+
+  /** Packs what pushes have left as single objects; to be called now and then, say once an hour, for each repository. */
+  async tidy(name: string, signal: AbortSignal): Promise<void> {
+    const path = this.repositoryPath(name);
+    const settings: readonly (readonly [string, string])[] = [...SERVING_SETTINGS, ['safe.directory', path]];
+    await tidyRepository({ path, settings, now: this.#deps.clock.now(), signal });
   }
 
   /** Answers one request under `/git/`. Never rejects: a fault is logged and answered. */

@@ -1,0 +1,32 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gitConfigEnvironment, runGit } from '../git-process.ts';
+
+/** A quarantine this old is of a push that a crash broke off. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Packs what pushes have left as single objects, each pack twice as large as the next, so that the work follows what is
+ * new. Runs beside pushes and fetches. It removes nothing that could be linked to: unreachable objects stay, since a
+ * push may name one at that moment.
+ */
+export async function tidyRepository(deps: {
+  readonly path: string;
+  readonly settings: readonly (readonly [string, string])[];
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const { path, now, signal } = deps;
+  await runGit(['repack', '--geometric=2', '-d', '-q'], {
+    cwd: path,
+    env: { ...gitConfigEnvironment(deps.settings), GIT_DIR: path },
+    timeoutMs: 30 * 60_000,
+    signal,
+  });
+  const objects = join(path, 'objects');
+  for (const name of await readdir(objects)) {
+    if (!name.startsWith('tmp_objdir-incoming-')) continue;
+    const { mtimeMs } = await stat(join(objects, name)).catch(() => ({ mtimeMs: now.getTime() }));
+    if (now.getTime() - mtimeMs > ABANDONED_MS) await rm(join(objects, name), { recursive: true, force: true });
+  }
+}
