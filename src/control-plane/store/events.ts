@@ -1,5 +1,6 @@
 import type { Insertable, Kysely } from 'kysely';
-import type { EventRecord } from '../../events/ingest/ingest-store.ts';
+import type { EventRecord, IntentSnapshot } from '../../events/ingest/ingest-store.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Database, EventRow } from './schema.ts';
 
@@ -79,4 +80,49 @@ export async function listEvents(
     .orderBy('seq', 'desc')
     .limit(page.limit)
     .execute();
+}
+
+/** How far back a cluster's events are read for one intent: minutes of a busy cluster. */
+const MAX_LOOKED_AT = 2000;
+
+/**
+ * The newest events of a cluster that name the intent as their source, oldest first. Nearly always none: then only the
+ * current status of its object is looked at.
+ */
+export async function recentEventsAbout(
+  db: Kysely<Database>,
+  clusterId: string,
+  intent: Pick<IntentSnapshot, 'id' | 'kind' | 'namespace' | 'name'>,
+): Promise<AgentEvent[]> {
+  const mark = `%${JSON.stringify(intent.id)}%`;
+  const reported = await db
+    .selectFrom('resource_conditions')
+    .select('uid')
+    .where('cluster_id', '=', clusterId)
+    .where('kind', '=', intent.kind)
+    .where('namespace', '=', intent.namespace)
+    .where('name', '=', intent.name)
+    .where('source', 'like', mark)
+    .limit(1)
+    .executeTakeFirst();
+  if (reported === undefined) return [];
+  const recent = db
+    .selectFrom('events')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .orderBy('seq', 'desc')
+    .limit(MAX_LOOKED_AT);
+  const rows = await db
+    .selectFrom(recent.as('recent'))
+    .selectAll()
+    .where('source', 'like', mark)
+    .orderBy('seq')
+    .execute();
+  return rows.map((row) => ({
+    eventKey: row.event_key,
+    kind: row.kind as AgentEvent['kind'],
+    resourceRef: JSON.parse(row.resource_ref) as AgentEvent['resourceRef'],
+    conditions: JSON.parse(row.conditions) as AgentEvent['conditions'],
+    ...(row.source === null ? {} : { source: JSON.parse(row.source) as NonNullable<AgentEvent['source']> }),
+  }));
 }

@@ -2,7 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/gitops/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
-import type { Database, IntentRow } from './schema.ts';
+import { catchUpWithReports } from './intent-progress.ts';
+import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
 /** States that a newer intent of the same object overtakes: nobody will bring these about any more. */
 const OVERTAKEN: readonly IntentRow['state'][] = ['accepted', 'delivered', 'applied'];
@@ -11,7 +12,8 @@ const OVERTAKEN: readonly IntentRow['state'][] = ['accepted', 'delivered', 'appl
 export type DeliveredIntent = Pick<
   IntentRow,
   'id' | 'cluster_id' | 'target_kind' | 'namespace' | 'name' | 'generation'
->;
+> &
+  Pick<ClusterRow, 'delivery_epoch'>;
 
 /**
  * Stores a final receipt with all that follows from it: the intent's state, older intents of the object superseded, and
@@ -51,19 +53,11 @@ export async function storeReceipt(
     .execute();
   await trx
     .updateTable('intents')
-    // A report may have come before this write: then the intent is further already, and only its time is missing.
-    .set((eb) => ({
-      delivered_at: at,
-      state: eb
-        .case()
-        .when('state', '=', 'accepted')
-        .then('delivered' as const)
-        .else(eb.ref('state'))
-        .end(),
-    }))
+    .set({ delivered_at: at, state: 'delivered' })
     .where('id', '=', intent.id)
-    .where('delivered_at', 'is', null)
+    .where('state', '=', 'accepted')
     .execute();
+  await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
   await trx
     .updateTable('intents')
     .set({ state: 'superseded' })

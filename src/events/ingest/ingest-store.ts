@@ -28,6 +28,10 @@ export type ReportedState = 'applied' | 'ready' | 'failed' | 'removed';
 export interface IntentSnapshot {
   readonly id: string;
   readonly action: 'install' | 'update' | 'uninstall' | 'operate';
+  /** The object that it is about; a report on any other says nothing of it. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
   readonly state: ReportedState | 'accepted' | 'proposed' | 'delivered' | 'superseded';
 }
 

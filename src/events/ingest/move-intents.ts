@@ -9,20 +9,35 @@ const MAX_REASON = 2000;
 /** Where nothing a cluster reports moves an intent any more. */
 const FINAL: readonly IntentSnapshot['state'][] = ['ready', 'removed', 'superseded'];
 
+/** Where there is no receipt yet. A report that is faster than its receipt counts when the receipt is stored. */
+const UNDELIVERED: readonly IntentSnapshot['state'][] = ['accepted', 'proposed'];
+
 /** Which condition of which kind means what for the intent behind it. The strongest claim in an event wins: first in the list. */
 const CLAIMS: readonly {
   readonly kind: string;
   readonly type: string;
   readonly status: Condition['status'];
   readonly reason?: string;
+  /** Only for an intent of this action. */
+  readonly of?: IntentSnapshot['action'];
   readonly means: ReportedState;
 }[] = [
   { kind: 'ApplicationInstance', type: 'Ready', status: 'False', reason: Reason.Uninstalled, means: 'removed' },
+  // The instance is gone and its release stays, as its deletionPolicy or a delete by hand had it.
+  {
+    kind: 'ApplicationInstance',
+    type: 'Ready',
+    status: 'False',
+    reason: Reason.Orphaned,
+    of: 'uninstall',
+    means: 'removed',
+  },
   { kind: 'ApplicationInstance', type: 'Stalled', status: 'True', means: 'failed' },
   { kind: 'ApplicationInstance', type: 'Degraded', status: 'True', means: 'failed' },
   { kind: 'ApplicationInstance', type: 'Ready', status: 'True', means: 'ready' },
   { kind: 'Operation', type: 'Failed', status: 'True', means: 'failed' },
   { kind: 'Operation', type: 'Cancelled', status: 'True', means: 'failed' },
+  { kind: 'Operation', type: 'Blocked', status: 'True', reason: Reason.TemplateNotSupported, means: 'failed' },
   { kind: 'Operation', type: 'Succeeded', status: 'True', means: 'ready' },
 ];
 
@@ -30,14 +45,16 @@ const CLAIMS: readonly {
  * Moves intents by what the cluster reports of the objects that came from them:
  *
  * ```
- * accepted | proposed | delivered ── first report ──► applied ── Ready ──► ready (final)
- *                                                     │  ▲
- *                                   Degraded, Stalled │  │ never back
- *                                                     ▼
- *                                                  failed ── Ready ──► ready
- * any of them ── Ready=False, reason Uninstalled ──► removed (final)          superseded (final)
+ * accepted, proposed (no receipt yet: not moved)
+ * delivered ── first report ──► applied ── Ready ──► ready (final)
+ *                               │  ▲
+ *             Degraded, Stalled │  │ never back
+ *                               ▼
+ *                            failed ── Ready ──► ready
+ * any of these ── Ready=False, reason Uninstalled ──► removed (final)          superseded (final)
  * ```
  *
+ * Only a report on the intent's own object moves it: its id can stand in a copy of its manifest.
  * Reports may arrive late and in any order; the moves lead to the same end in each. A report of an older delivery epoch
  * says nothing about what is delivered now and moves nothing.
  *
@@ -52,12 +69,16 @@ export function moveIntents(
   const moves = new Map<string, IntentMove>();
   for (const event of events) {
     const intent = byId.get(event.source?.intentId ?? '');
-    if (intent === undefined || isOfOlderEpoch(event, deliveryEpoch)) continue;
+    if (intent === undefined || !isAbout(event, intent) || isOfOlderEpoch(event, deliveryEpoch)) continue;
     const state = moves.get(intent.id)?.state ?? intent.state;
     const next = nextState({ ...intent, state }, event);
     if (next !== undefined) moves.set(intent.id, { id: intent.id, ...next });
   }
   return [...moves.values()];
+}
+
+function isAbout({ resourceRef }: AgentEvent, { kind, namespace, name }: IntentSnapshot): boolean {
+  return resourceRef.kind === kind && (resourceRef.namespace ?? '') === namespace && resourceRef.name === name;
 }
 
 /** The ids that a batch of events speaks of, each once. */
@@ -74,7 +95,7 @@ export function isOfOlderEpoch(event: AgentEvent, deliveryEpoch: number): boolea
 }
 
 function nextState(intent: IntentSnapshot, event: AgentEvent): Omit<IntentMove, 'id'> | undefined {
-  if (FINAL.includes(intent.state)) return undefined;
+  if (FINAL.includes(intent.state) || UNDELIVERED.includes(intent.state)) return undefined;
   const claim = claimOf(intent, event);
   if (claim === undefined) {
     return intent.state === 'applied' || intent.state === 'failed' ? undefined : { state: 'applied' };
@@ -93,9 +114,10 @@ function claimOf(
   event: AgentEvent,
 ): { readonly means: ReportedState; readonly condition: Condition } | undefined {
   const { kind, generation } = event.resourceRef;
-  for (const { kind: about, type, status, reason, means } of CLAIMS) {
+  for (const { kind: about, type, status, reason, of, means } of CLAIMS) {
+    if (about !== kind || (of !== undefined && of !== intent.action)) continue;
     // An object that is being uninstalled may still be Ready; the uninstall is done when the object is gone.
-    if (about !== kind || (intent.action === 'uninstall' && means === 'ready')) continue;
+    if (intent.action === 'uninstall' && means === 'ready') continue;
     const condition = event.conditions.find(
       (candidate) =>
         candidate.type === type &&

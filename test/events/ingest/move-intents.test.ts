@@ -11,18 +11,34 @@ const DEGRADED: Condition = { type: 'Degraded', status: 'True', reason: 'HelmRel
 const STALLED: Condition = { type: 'Stalled', status: 'True', reason: 'ChartMismatch' };
 const GONE: Condition = { type: 'Ready', status: 'False', reason: 'Uninstalled' };
 
+const ORPHANED: Condition = { type: 'Ready', status: 'False', reason: 'Orphaned' };
+
 function report(condition: Condition, source: EventSource = {}, generation = 1): AgentEvent {
   return {
     eventKey: 'k',
     kind: 'ConditionTransition',
-    resourceRef: { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', name: 'a', generation },
+    resourceRef: {
+      apiVersion: 'apps.service.io/v1alpha1',
+      kind: 'ApplicationInstance',
+      namespace: 'shop',
+      name: 'a',
+      generation,
+    },
     conditions: [condition],
     source: { intentId: 'int-1', epoch: 2, ...source },
   };
 }
 
 function end(start: Partial<IntentSnapshot>, events: readonly AgentEvent[]): string {
-  const intent: IntentSnapshot = { id: 'int-1', action: 'install', state: 'delivered', ...start };
+  const intent: IntentSnapshot = {
+    id: 'int-1',
+    action: 'install',
+    kind: 'ApplicationInstance',
+    namespace: 'shop',
+    name: 'a',
+    state: 'delivered',
+    ...start,
+  };
   const [move] = moveIntents([intent], events, 2);
   return move === undefined ? 'stays' : `${move.state}${move.reason === undefined ? '' : ` ${move.reason}`}`;
 }
@@ -30,12 +46,12 @@ function end(start: Partial<IntentSnapshot>, events: readonly AgentEvent[]): str
 describe('moveIntents', () => {
   const cases: readonly (readonly [string, Partial<IntentSnapshot>, readonly AgentEvent[], string])[] = [
     ['is applied at first sight', {}, [report(RECONCILING)], 'applied'],
-    [
-      'is applied at first sight though it was not known to be delivered',
-      { state: 'accepted' },
-      [report(NOT_READY)],
-      'applied',
-    ],
+    ['is not moved before it is delivered', { state: 'accepted' }, [report(NOT_READY), report(READY)], 'stays'],
+    ['is not moved by a report on another object', { name: 'b' }, [report(READY)], 'stays'],
+    ['is not moved by a report on another kind', { kind: 'Operation' }, [report(READY)], 'stays'],
+    ['is not moved by a report from another namespace', { namespace: 'other' }, [report(DEGRADED)], 'stays'],
+    ['is removed when the release stays on purpose', { action: 'uninstall' }, [report(ORPHANED)], 'removed'],
+    ['is only applied when its object was taken away by hand', {}, [report(ORPHANED)], 'applied'],
     ['is ready when the object is', {}, [report(READY)], 'ready'],
     ['goes all the way in one batch', {}, [report(RECONCILING), report(DEGRADED), report(READY)], 'ready'],
     ['fails with reason and message', {}, [report(DEGRADED)], 'failed HelmReleaseFailed: broken'],

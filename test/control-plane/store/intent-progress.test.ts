@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventIngestStore } from '../../../src/control-plane/store/event-ingest-store.ts';
+import type { Store } from '../../../src/control-plane/store/open-store.ts';
+import { storeReceipt } from '../../../src/control-plane/store/receipts.ts';
+import { insertPendingCluster } from '../../../src/control-plane/store/clusters.ts';
+import { ingestEvents } from '../../../src/events/ingest/ingest-events.ts';
+import type { AgentEvent } from '../../../src/protocol/event.ts';
+import { insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
+
+const ACCEPTED_AT = '2026-11-28T10:00:00.000Z';
+const REPORTED_AT = '2026-11-28T10:00:01.000Z';
+const DELIVERED_AT = '2026-11-28T10:00:02.000Z';
+const CLUSTER = { id: 'c-0000000000000001', organization_id: 'org-1' };
+const DELIVERED = { state: 'delivered', intentId: 'int-1', mode: 'gitops', commit: 'abc', revision: 'tree' } as const;
+
+let folder: ReturnType<typeof temporaryFolder>;
+let store: Store;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  store = await openTestStore(folder.path);
+  await insertOrganization(store, 'org-1');
+  await store.write(async (trx) => {
+    await insertPendingCluster(trx, {
+      ...CLUSTER,
+      slug: 'prod-eu',
+      display_name: 'prod-eu',
+      connectivity_mode: 'gitops',
+      allowed_namespaces: '[]',
+      allowed_catalog_entries: '[]',
+      allowed_operation_templates: '[]',
+      security: '{}',
+      intervals: '{}',
+      repository_id: null,
+      git_directory: null,
+      created_at: ACCEPTED_AT,
+    });
+    await trx
+      .insertInto('intents')
+      .values({
+        id: 'int-1',
+        organization_id: 'org-1',
+        cluster_id: CLUSTER.id,
+        target_kind: 'ApplicationInstance',
+        namespace: 'shop',
+        name: 'podinfo',
+        generation: 1,
+        action: 'install',
+        record: '{}',
+        idempotency_key: 'k',
+        state: 'accepted',
+        reason: null,
+        requested_by: 'admin',
+        accepted_at: ACCEPTED_AT,
+        delivered_at: null,
+        applied_at: null,
+        ready_at: null,
+      })
+      .execute();
+  });
+});
+afterEach(async () => {
+  await store[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+async function report(status: 'True' | 'False', reason: string, name = 'podinfo'): Promise<void> {
+  const event: AgentEvent = {
+    eventKey: `${name}/${reason}`,
+    kind: 'ConditionTransition',
+    resourceRef: {
+      apiVersion: 'apps.service.io/v1alpha1',
+      kind: 'ApplicationInstance',
+      namespace: 'shop',
+      name,
+      uid: name,
+    },
+    conditions: [{ type: reason === 'HelmReleaseInstallFailed' ? 'Degraded' : 'Ready', status, reason }],
+    timestamp: REPORTED_AT,
+    source: { intentId: 'int-1', epoch: 1 },
+  };
+  await store.write(async (trx) => {
+    await ingestEvents({ store: eventIngestStore(trx, CLUSTER, REPORTED_AT), deliveryEpoch: 1, events: [event] });
+  });
+}
+
+async function deliver(): Promise<void> {
+  await store.write(async (trx) => {
+    const row = await trx.selectFrom('intents').selectAll().where('id', '=', 'int-1').executeTakeFirstOrThrow();
+    await storeReceipt(trx, { ...row, delivery_epoch: 1 }, DELIVERED, DELIVERED_AT);
+  });
+}
+
+async function intent(): Promise<Record<string, unknown>> {
+  return await store.db
+    .selectFrom('intents')
+    .select(['state', 'reason', 'delivered_at', 'applied_at', 'ready_at'])
+    .executeTakeFirstOrThrow();
+}
+
+const WAITING = { state: 'accepted', reason: null, delivered_at: null, applied_at: null, ready_at: null };
+
+describe('a report that is faster than the receipt', () => {
+  it('leaves the intent to be delivered, and counts once it is', async () => {
+    await report('True', 'HelmReleaseReady');
+    expect(await intent()).toEqual(WAITING);
+    await deliver();
+    expect(await intent()).toEqual({
+      state: 'ready',
+      reason: null,
+      delivered_at: DELIVERED_AT,
+      applied_at: DELIVERED_AT,
+      ready_at: DELIVERED_AT,
+    });
+  });
+
+  it('does not fail what was never delivered', async () => {
+    await report('True', 'HelmReleaseInstallFailed');
+    expect(await intent()).toEqual(WAITING);
+    await deliver();
+    expect(await intent()).toMatchObject({ state: 'failed', reason: 'HelmReleaseInstallFailed', ready_at: null });
+  });
+
+  it('on another object decides nothing, before or after', async () => {
+    await report('True', 'HelmReleaseReady', 'copy-of-podinfo');
+    await deliver();
+    await report('True', 'HelmReleaseInstallFailed', 'copy-of-podinfo');
+    expect(await intent()).toMatchObject({
+      state: 'delivered',
+      reason: null,
+      delivered_at: DELIVERED_AT,
+      ready_at: null,
+    });
+  });
+});
