@@ -1,4 +1,5 @@
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
+import { EMPTY_TREE_ID } from '../git/git-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { directoriesOfRepository, replaceDesiredRevision } from './store/clusters.ts';
@@ -25,7 +26,7 @@ export interface RemoteWatchDeps {
 
 /**
  * Looks at each repository now and then, for what others wrote: a reviewer's edit, a file removed by hand, a history put
- * back. Each cluster whose directory is not what was last known gets the new revision by `/config`, and its operator
+ * back, a directory removed. Each cluster whose directory is not what was last known gets the new revision by `/config`, and its operator
  * applies or reports it. Nothing is written to Git.
  */
 export class RemoteWatch {
@@ -73,11 +74,8 @@ export class RemoteWatch {
       signal,
     );
     for (const { id, directory, desiredRevision } of clusters) {
-      const revision = found.get(directory);
-      if (revision === undefined) {
-        logger.warn({ clusterId: id, directory }, 'the directory of a cluster is gone from Git; nothing is deleted');
-        continue;
-      }
+      // A directory that is gone is an empty tree: its operator looks, keeps everything, and says so.
+      const revision = found.get(directory) ?? EMPTY_TREE_ID;
       if (revision === desiredRevision) continue;
       const changed = await store.write(
         async (trx) => await replaceDesiredRevision(trx, id, desiredRevision, revision),

@@ -58,7 +58,7 @@ export class Core {
       clock,
       random,
       logger,
-      appliedBefore: () =>
+      applied: () =>
         this.#inventory.records().flatMap(({ sourceKey }) => (MANIFEST_KEY.test(sourceKey) ? [sourceKey] : [])),
       acceptedRevision: () => this.#accepted(),
       onRewritten: deps.onRewritten,

@@ -97,6 +97,7 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
   }
   return {
     revision: set.revision,
+    complete: set.scope === 'complete',
     outcomes,
     removals: new Set(set.removals.map(({ key }) => key)),
     removedWithoutTombstone: removedWithoutTombstone.sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1)),

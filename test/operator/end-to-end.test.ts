@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
 import { startReleaseController } from '../../src/sandbox/release-controller/start-release-controller.ts';
 import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
+import { LookingClock } from '../support/looking-clock.ts';
 import { OperatorWorld } from './operator-world.ts';
 
 /** A control plane, a cluster with a release controller, and an operator, joined in gitops mode. */
@@ -31,9 +32,9 @@ class WholeSystem implements AsyncDisposable {
     this.#owned = owned;
   }
 
-  static async start(): Promise<WholeSystem> {
+  static async start(clock: Clock = systemClock): Promise<WholeSystem> {
     await using owned = new AsyncDisposableStack();
-    const plane = owned.use(await RunningControlPlane.start());
+    const plane = owned.use(await RunningControlPlane.start(clock));
     const world = owned.use(await OperatorWorld.start());
     const api = owned.use(
       connectCluster({
@@ -151,5 +152,23 @@ describe('an intent on its way to a cluster and back', () => {
         expect.objectContaining({ type: 'RemovedWithoutTombstone', status: 'True' }),
         expect.objectContaining({ type: 'Synced', status: 'False' }),
       ]);
+  });
+
+  it('keeps everything and says so, to the operator too, when the whole directory is removed by hand', async () => {
+    const clock = new LookingClock();
+    await using system = await WholeSystem.start(clock);
+    await system.bring(INSTALL, 'ready');
+    await system.bring({ ...INSTALL, name: 'second' }, 'ready');
+    system.editByHand((clone) => rmSync(join(clone, 'clusters/eu/apps/shop/second.yaml')));
+    clock.look();
+    const before = await system.world.until('RemovedWithoutTombstone', 'True', 'FileRemoved');
+    system.editByHand((clone) => rmSync(join(clone, 'clusters/eu'), { recursive: true }));
+    clock.look();
+    const synced = await system.world.until('Synced', 'False', 'SourceUnreachable');
+    expect(synced.message).toContain('has no manifest any more');
+    // What was known of the file that vanished before is not taken back.
+    expect(await system.world.until('RemovedWithoutTombstone', 'True', 'FileRemoved')).toEqual(before);
+    expect((await system.instance('podinfo'))?.metadata.deletionTimestamp).toBeUndefined();
+    expect((await system.instance('second'))?.metadata.deletionTimestamp).toBeUndefined();
   });
 });

@@ -67,6 +67,7 @@ class SyncRun implements AsyncDisposable {
     if (this.failApply) throw new Error('a fault of ours');
     return {
       revision: set.revision,
+      complete: set.scope === 'complete',
       outcomes: new Map([['apps/shop/podinfo.yaml', { state: 'applied' } as const]]),
       removals: new Set(),
       removedWithoutTombstone: [],

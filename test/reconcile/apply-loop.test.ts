@@ -17,6 +17,7 @@ describe('the apply loop', () => {
     const report = await stage.apply({ objects: [file()] });
     expect(report).toEqual({
       revision: 'rev-1',
+      complete: true,
       outcomes: new Map([['apps/shop/podinfo.yaml', { state: 'applied' }]]),
       removals: new Set(),
       removedWithoutTombstone: [],

@@ -1,3 +1,4 @@
+import { EMPTY_TREE_ID } from '../../git/git-object.ts';
 import type { DesiredItem, Removal, SourceFault } from '../delivery.ts';
 import type { GitCache, TreeEntry } from './git-cache.ts';
 import { GitFault } from './git-fault.ts';
@@ -22,8 +23,6 @@ export interface DirectoryReading {
 }
 
 const MAX_FILES = 20_000;
-/** An empty tree, which stands for a directory that is not there (Git has no empty directories). */
-const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 
 /** Reads a cluster's directory; a file that was read before under the same content is not read again. */
 export class DirectoryReader {
@@ -76,5 +75,6 @@ function cacheKey({ key, id }: { readonly key: string; readonly id: string }): s
 function treeIdOf(entries: readonly TreeEntry[], path: string): string {
   const entry = entries.find((candidate) => candidate.path === path);
   if (entry !== undefined && entry.type !== 'tree') throw new GitFault('broken', `${path} is not a directory`);
-  return entry?.id ?? EMPTY_TREE;
+  // Git has no empty directories: one that is not there is an empty tree.
+  return entry?.id ?? EMPTY_TREE_ID;
 }

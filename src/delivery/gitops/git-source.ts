@@ -21,8 +21,8 @@ export interface GitSourceDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
-  /** Manifest paths that were applied before this process started. */
-  readonly appliedBefore: () => readonly string[];
+  /** Paths of the manifests whose objects are applied now. */
+  readonly applied: () => readonly string[];
   /** A revision whose vanished files a person accepted. */
   readonly acceptedRevision?: () => string | undefined;
   /** The branch was rewritten; the message names both commits. */
@@ -164,7 +164,11 @@ export class GitSource implements Source {
   }): DesiredSet['faults'][number] | undefined {
     const { revision, paths, removals, path } = listing;
     if (this.#deps.acceptedRevision?.() === revision) return undefined;
-    const before = this.#lastKeys ?? this.#deps.appliedBefore();
+    // Only what was applied can be lost: a file that never could be is cleaned up freely. After the first listing what
+    // had vanished by then, and was reported, is not counted again.
+    const applied = this.#deps.applied();
+    const known = this.#lastKeys === undefined ? undefined : new Set(this.#lastKeys);
+    const before = known === undefined ? applied : applied.filter((key) => known.has(key));
     const buried = new Set(removals.map(({ tombstone }) => `${tombstone.namespace}/${tombstone.name}`));
     const situation = { before, present: new Set(paths), buried, path, revision };
     return mostFilesVanished(situation, this.#deps.breaker ?? DEFAULT_BREAKER);

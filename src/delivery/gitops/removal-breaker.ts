@@ -4,7 +4,7 @@ import type { SourceFault } from '../delivery.ts';
 export interface BreakerLimits {
   /** More than this part of the files gone at once is not believed. */
   readonly fraction: number;
-  /** Below so many files before, a fraction says nothing. */
+  /** Below so many applied files before, a fraction says nothing. */
   readonly least: number;
 }
 
@@ -20,7 +20,7 @@ export const ACCEPT_REMOVALS_ANNOTATION = 'ops.service.io/accept-removals';
  */
 export function mostFilesVanished(
   situation: {
-    /** Manifest paths of the last complete listing. */
+    /** Paths of the manifests that are applied and were in the last complete listing. */
     readonly before: readonly string[];
     readonly present: ReadonlySet<string>;
     /** `<namespace>/<name>` of each tombstone. */
@@ -35,7 +35,7 @@ export function mostFilesVanished(
   const all = vanished.length > 0 && present.size === 0;
   const most = before.length >= limits.least && vanished.length / before.length > limits.fraction;
   if (!all && !most) return undefined;
-  const what = all ? 'has no manifest any more' : `has lost ${vanished.length} of ${before.length} manifests`;
+  const what = all ? 'has no manifest any more' : `has lost ${vanished.length} of ${before.length} applied manifests`;
   const shown = vanished.slice(0, 5).join(', ');
   const more = vanished.length > 5 ? ` and ${vanished.length - 5} more` : '';
   return {

@@ -16,10 +16,11 @@ interface BadItem {
 
 /**
  * `Synced` and `RemovedWithoutTombstone` of the Cluster's status, from the last pass. Each has a reason and a message
- * that names every bad item (bounded; says how many more). `lastTransitionTime` is left to who merges them.
+ * that names every bad item (bounded; says how many more). `lastTransitionTime` is left to who merges them. A pass over a
+ * part of the source says nothing of what vanished: `RemovedWithoutTombstone` stays as the last whole pass left it.
  */
 export function syncConditions(report: ApplyReport): readonly Omit<Condition, 'lastTransitionTime'>[] {
-  return [synced(report), removedWithoutTombstone(report)];
+  return report.complete ? [synced(report), removedWithoutTombstone(report)] : [synced(report)];
 }
 
 function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {

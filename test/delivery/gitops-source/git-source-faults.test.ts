@@ -115,13 +115,26 @@ describe('files that vanish', () => {
         {
           key: DIRECTORY,
           reason: 'SourceUnreachable',
-          message: `the directory clusters/eu has lost 3 of 4 manifests and no tombstone says so (apps/shop/a.yaml, apps/shop/b.yaml, apps/shop/c.yaml); nothing is taken for removed. Put the files back, or annotate the Cluster with ops.service.io/accept-removals=${revision} if this is meant`,
+          message: `the directory clusters/eu has lost 3 of 4 applied manifests and no tombstone says so (apps/shop/a.yaml, apps/shop/b.yaml, apps/shop/c.yaml); nothing is taken for removed. Put the files back, or annotate the Cluster with ops.service.io/accept-removals=${revision} if this is meant`,
         },
       ],
     });
     run.accept(revision);
     const accepted = await run.next();
     expect({ scope: accepted.scope, faults: accepted.faults }).toEqual({ scope: 'complete', faults: [] });
+  });
+
+  it('are not missed when they never could be applied, however many', async () => {
+    using remote = new GitRemote();
+    const nonsense = ['p', 'q', 'r', 's', 't'].map((name) => [`${DIRECTORY}/apps/shop/${name}.yaml`, '{{{']);
+    remote.push({ [`${DIRECTORY}/apps/shop/a.yaml`]: manifest('a'), ...Object.fromEntries(nonsense) });
+    await using run = new SourceRun(remote);
+    run.tell();
+    expect((await run.next()).faults).toHaveLength(5);
+    remote.push(Object.fromEntries(nonsense.map(([path]) => [path, null])) as Record<string, null>);
+    run.tell();
+    const { scope, objects, faults } = await run.next();
+    expect({ scope, objects: objects.length, faults }).toEqual({ scope: 'complete', objects: 1, faults: [] });
   });
 
   it('are believed when tombstones say so, however many', async () => {
@@ -146,7 +159,7 @@ describe('files that vanish', () => {
   ])('are not believed when the directory is %s after a restart', async (_, files) => {
     using remote = new GitRemote();
     remote.push(files);
-    await using run = new SourceRun(remote, { appliedBefore: () => ['apps/shop/a.yaml'] });
+    await using run = new SourceRun(remote, { applied: () => ['apps/shop/a.yaml'] });
     run.tell({ desiredRevision: 'f'.repeat(40) });
     const { scope, objects, faults } = await run.next();
     expect({ scope, objects, fault: faults[0]?.message.slice(0, 61) }).toEqual({

@@ -11,6 +11,8 @@ export class SourceRun implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly rewrites: string[] = [];
   readonly stateDir: string;
+  /** What an apply loop would have applied of the sets so far. */
+  readonly #applied = new Set<string>();
   #accepted: string | undefined;
   readonly #remote: GitRemote;
   readonly #source: GitSource;
@@ -26,7 +28,7 @@ export class SourceRun implements AsyncDisposable {
       clock: this.clock,
       random: () => 0,
       logger: createLogger('test', 'silent'),
-      appliedBefore: () => [],
+      applied: () => [...this.#applied],
       acceptedRevision: () => this.#accepted,
       onRewritten: (message) => void this.rewrites.push(message),
       allowFile: true,
@@ -62,6 +64,9 @@ export class SourceRun implements AsyncDisposable {
     const result = await this.#next;
     this.#next = undefined;
     if (result.done === true) throw new Error('the source ended');
+    for (const { key } of result.value.objects) this.#applied.add(key);
+    for (const { tombstone } of result.value.removals)
+      this.#applied.delete(`apps/${tombstone.namespace}/${tombstone.name}.yaml`);
     return result.value;
   }
 

@@ -6,6 +6,7 @@ import { syncConditions } from '../../../src/reconcile/cluster/sync-conditions.t
 function aReport(outcomes: Readonly<Record<string, Outcome>>, change: Partial<ApplyReport> = {}): ApplyReport {
   return {
     revision: 'abc123',
+    complete: true,
     outcomes: new Map(Object.entries(outcomes)),
     removals: new Set(Object.keys(outcomes).filter((key) => key.startsWith('tombstones/'))),
     removedWithoutTombstone: [],
@@ -32,6 +33,14 @@ describe('syncConditions', () => {
         reason: 'AllFilesPresent',
         message: 'every applied object has its file or had a tombstone',
       },
+    ]);
+  });
+
+  it('says nothing of what vanished after a pass over a part of the source', () => {
+    const fault = { key: 'clusters/eu', reason: 'SourceUnreachable', message: 'has lost most' };
+    const conditions = syncConditions(aReport({}, { complete: false, faults: [fault] }));
+    expect(conditions.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+      ['Synced', 'False', 'SourceUnreachable'],
     ]);
   });
 
