@@ -7,8 +7,6 @@ export default defineConfig({
     hookTimeout: 30_000,
     pool: 'forks',
     maxWorkers: 2,
-    // Many tests start real programs; on a machine that others load, one may come too late once.
-    retry: process.env['CI'] === undefined ? 0 : 1,
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

@@ -283,25 +283,4 @@ describe('GitopsDelivery', () => {
       'clusters/prod-eu/README.md\nclusters/prod-eu/tombstones/shop/podinfo.json',
     );
   });
-
-  it('goes on while the host tidies its repository', async () => {
-    await using delivery = writerOn(server, {
-      repository: {
-        name: 'acme',
-        url: server.remote('acme'),
-        branch: 'main',
-        layout: 'flat',
-        localPath: server.path('acme'),
-      },
-    });
-    const tidying = async (): Promise<void> => server.host.tidy('acme', AbortSignal.timeout(60_000));
-    for (let generation = 1; generation <= 4; generation += 1) {
-      await Promise.all([tidying(), delivered(delivery, [apply({ generation, version: `6.5.${generation}` })])]);
-    }
-    const [commit] = await delivered(delivery, [apply({ slug: 'prod-us' })]);
-    await tidying();
-    expect(await onServer(server, 'count-objects')).toMatch(/^0 objects/);
-    expect(await onServer(server, 'rev-parse', 'main')).toBe(commit);
-    expect(await onServer(server, 'rev-list', '--count', 'main')).toBe('6');
-  });
 });

@@ -240,6 +240,7 @@ describe('a HelmRelease', () => {
     await stage.untilRelease('Ready', 'ArtifactFailed');
     await stage.api.delete({ ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' });
     await stage.untilGone();
+    expect(await stage.deployment()).toBeUndefined();
   });
 
   it('is not written again by a restarted controller when all is in sync', async () => {
