@@ -35,7 +35,7 @@ export async function watchCluster(
   await Promise.all(informers.map(async (informer) => await informer.synced(stop.signal)));
   return {
     view: () => ({
-      appliedRevision: appliedRevision(clusters.get(OPERATOR_NAMESPACE, stage.slug)),
+      attemptedRevision: attemptedRevision(clusters.get(OPERATOR_NAMESPACE, stage.slug)),
       instance: instances.get(app.namespace, app.name),
       release: releases.get(app.namespace, app.name),
     }),
@@ -46,6 +46,6 @@ export async function watchCluster(
   };
 }
 
-function appliedRevision(cluster: KubeObject | undefined): string | undefined {
-  return (cluster?.['status'] as { appliedRevision?: string } | undefined)?.appliedRevision;
+function attemptedRevision(cluster: KubeObject | undefined): string | undefined {
+  return (cluster?.['status'] as { attemptedRevision?: string } | undefined)?.attemptedRevision;
 }

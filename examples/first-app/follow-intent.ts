@@ -1,8 +1,8 @@
 import type { AdminClient } from '../../src/cli/admin-client.ts';
-import type { Clock } from '../../src/runtime/clock.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { INTENT_ID_ANNOTATION } from '../../src/resources/labels.ts';
-import type { Progress, Step } from './progress.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+import { STEPS, type Progress, type Step } from './progress.ts';
 
 /** What `GET /api/v1/intents/{id}` answers, the part that is shown. */
 export interface IntentView {
@@ -15,14 +15,13 @@ export interface IntentView {
   readonly receipt?: { readonly commit?: string };
   readonly acceptedAt: string;
   readonly deliveredAt?: string;
-  readonly appliedAt?: string;
   readonly readyAt?: string;
 }
 
-/** What the cluster itself shows of the instance while the intent is on its way. */
+/** What the cluster itself shows, watched and not asked for: answered from memory at once. */
 export interface ClusterView {
-  /** Tree id of the cluster's directory that the operator applied last. */
-  readonly appliedRevision: string | undefined;
+  /** Tree id of the cluster's directory that the operator read last (`Cluster.status.attemptedRevision`). */
+  readonly attemptedRevision: string | undefined;
   readonly instance: KubeObject | undefined;
   readonly release: KubeObject | undefined;
 }
@@ -31,58 +30,78 @@ export interface FollowDeps {
   readonly admin: AdminClient;
   readonly clock: Clock;
   readonly progress: Progress;
-  /** Watched, not asked: answers from memory at once. */
   readonly cluster: () => ClusterView;
+  /** The cluster as it was before the intent was accepted. */
+  readonly before: ClusterView;
   readonly timeoutMs: number;
+}
+
+interface Sight {
+  readonly at: number;
+  readonly detail?: string;
 }
 
 const FINAL: ReadonlySet<string> = new Set(['ready', 'failed', 'removed', 'superseded']);
 
 /**
- * Shows each step of an accepted intent as it is seen, until the control plane knows how it ended.
- * Times of commit and Ready are the control plane's own; the cluster's steps are timed when the watch tells them.
+ * Shows each step of an accepted intent, until the control plane knows how it ended. Commit and Ready are timed by the
+ * control plane; what happens in the cluster by when the watch told it, to about 10 ms. A step is shown once it and all
+ * before it were seen, so a line may come later than its time says, never with another step's time.
  */
 export async function followIntent(deps: FollowDeps, id: string): Promise<IntentView> {
-  const { admin, clock, progress } = deps;
-  const seen = new Set<Step>();
-  const revisionBefore = deps.cluster().appliedRevision;
-  const versionBefore = releaseVersion(deps.cluster().release);
-  let accepted = Number.NaN;
-  const since = (time: Date): number => Math.max(0, time.getTime() - accepted);
-  const show = (step: Step, ms: number, detail?: string): void => {
-    if (seen.has(step)) return;
-    seen.add(step);
-    progress.step(step, ms, detail);
+  const { admin, clock } = deps;
+  const seen = new Map<Step, Sight>();
+  const see = (step: Step, at: number, detail?: string): void => {
+    if (!seen.has(step)) seen.set(step, detail === undefined ? { at } : { at, detail });
   };
+  const shown = new Set<Step>();
   const deadline = clock.now().getTime() + deps.timeoutMs;
   for (;;) {
     const intent = await admin.call<IntentView>('GET', `/intents/${id}`);
-    accepted = Date.parse(intent.acceptedAt);
-    show('accepted', 0, intent.id);
-    if (intent.deliveredAt !== undefined) {
-      show('committed', since(new Date(intent.deliveredAt)), intent.receipt?.commit?.slice(0, 12));
-      const { appliedRevision, instance, release } = deps.cluster();
-      const gone =
-        intent.action === 'uninstall' && (instance === undefined || instance.metadata.deletionTimestamp !== undefined);
-      const arrived = gone || instance?.metadata.annotations?.[INTENT_ID_ANNOTATION] === id;
-      if (arrived || appliedRevision !== revisionBefore)
-        show('synced', since(clock.now()), appliedRevision?.slice(0, 12));
-      if (arrived) show('applied', since(clock.now()), `${intent.namespace}/${intent.name}`);
-      const version = releaseVersion(release);
-      if (arrived && version !== versionBefore) show('released', since(clock.now()), version ?? 'release gone');
-      if (FINAL.has(intent.state)) {
-        const at = intent.readyAt === undefined ? clock.now() : new Date(intent.readyAt);
-        show('reported', since(at), intent.state);
-        return intent;
-      }
+    const now = clock.now().getTime();
+    look(deps, intent, now, see);
+    const ended = FINAL.has(intent.state);
+    if (ended) see('reported', intent.readyAt === undefined ? now : Date.parse(intent.readyAt), intent.state);
+    const accepted = Date.parse(intent.acceptedAt);
+    for (const step of STEPS) {
+      const sight = seen.get(step);
+      // At the end a step that was never seen is left out, and said by its absence.
+      if (sight === undefined && !ended) break;
+      if (sight === undefined || shown.has(step)) continue;
+      shown.add(step);
+      deps.progress.step(step, Math.max(0, sight.at - accepted), sight.detail);
     }
-    if (clock.now().getTime() > deadline) {
-      throw new Error(
-        `intent ${id} is still ${intent.state} after ${deps.timeoutMs} ms${intent.reason === undefined ? '' : `: ${intent.reason}`}`,
-      );
+    if (ended) return intent;
+    if (now > deadline) {
+      const why = intent.reason === undefined ? '' : `: ${intent.reason}`;
+      throw new Error(`intent ${id} is still ${intent.state} after ${deps.timeoutMs} ms${why}`);
     }
     await clock.sleep(10);
   }
+}
+
+function look(
+  { cluster, before }: FollowDeps,
+  intent: IntentView,
+  now: number,
+  see: (step: Step, at: number, detail?: string) => void,
+): void {
+  see('accepted', Date.parse(intent.acceptedAt), intent.id);
+  if (intent.deliveredAt !== undefined) {
+    see('committed', Date.parse(intent.deliveredAt), `commit ${intent.receipt?.commit?.slice(0, 12)}`);
+  }
+  const { attemptedRevision, instance, release } = cluster();
+  if (attemptedRevision !== undefined && attemptedRevision !== before.attemptedRevision) {
+    see('synced', now, `directory tree ${attemptedRevision.slice(0, 12)}`);
+  }
+  const ending = instance === undefined || instance.metadata.deletionTimestamp !== undefined;
+  const arrived =
+    intent.action === 'uninstall'
+      ? before.instance !== undefined && ending
+      : instance?.metadata.annotations?.[INTENT_ID_ANNOTATION] === intent.id;
+  if (arrived) see('applied', now, `${intent.namespace}/${intent.name}`);
+  const version = releaseVersion(release);
+  if (version !== releaseVersion(before.release)) see('released', now, version ?? 'release gone');
 }
 
 interface ReleaseStatus {

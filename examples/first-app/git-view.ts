@@ -52,7 +52,8 @@ export async function readGit(stage: Stage): Promise<GitView> {
       '--stat',
       '--format=%C(auto)%h %s%n  %an, requested by %(trailers:key=Requested-By,valueonly,separator=%x2C)',
       '--',
-      path,
+      `${path}/apps/shop/podinfo.yaml`,
+      `${path}/tombstones/shop/podinfo.json`,
     ],
     { timeout: 10_000 },
   );

@@ -7,10 +7,11 @@ import { plainProgress, silentProgress, terminalProgress, type Progress } from '
 import { printKept, printSummary } from './report.ts';
 import { runIntents } from './run-intents.ts';
 import { setStage, type ClusterSpec } from './stage.ts';
+import type { IntentRequest } from './take-intent.ts';
 
 const HERE = import.meta.dirname;
 
-/** Ctrl-C, a TERM signal, or a reader that closed the pipe: everything is taken down, nothing is an error. */
+/** Ctrl-C, a TERM signal, a terminal that is closed, or a reader that closed the pipe: everything is taken down, nothing is an error. */
 class Stopped extends Error {}
 
 async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
@@ -21,7 +22,7 @@ async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
   const cluster = parse(await readFile(join(HERE, 'cluster.yaml'), 'utf8')) as ClusterSpec & Record<string, unknown>;
   const files = (await readdir(join(HERE, 'intents'))).toSorted();
   const requests = await Promise.all(
-    files.map(async (file) => parse(await readFile(join(HERE, 'intents', file), 'utf8')) as IntentFile),
+    files.map(async (file) => parse(await readFile(join(HERE, 'intents', file), 'utf8')) as IntentRequest),
   );
 
   // The logs of a run that failed stay; its message names them.
@@ -69,10 +70,8 @@ async function unlessStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T>
   return await Promise.race([work, stopped.promise]);
 }
 
-type IntentFile = Parameters<typeof runIntents>[0]['requests'][number];
-
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 process.stdout.on('error', () => stop.abort());
 try {
   const options = parseOptions(process.argv.slice(2));

@@ -1,3 +1,4 @@
+import type { Figures } from './figures.ts';
 import type { DemoResult } from './run-intents.ts';
 import { writeAdminToken, type Stage } from './stage.ts';
 
@@ -7,13 +8,14 @@ type Write = (text: string) => void;
 export function printSummary(write: Write, result: DemoResult): void {
   const { json, git } = result;
   const { measured } = json;
-  write(`\nThe Git log of ${git.path}, as a reviewer sees it:\n\n${indent(git.log.trimEnd())}\n`);
+  write(`\nThe Git log of shop/podinfo in ${git.path}, as a reviewer sees it:\n\n${indent(git.log.trimEnd())}\n`);
   write(`
 Figures of this run (release controller's own time ${measured.releaseControllerMs} ms, event batches ${measured.eventBatchMs} ms):
-  accepted → commit on the remote   P50 ${ms(measured.acceptedToCommitP50Ms)}
-  accepted → Ready seen             P50 ${ms(measured.acceptedToReadyP50Ms)}
-  with the default event batches of ${measured.withDefaults.eventBatchMs} ms: accepted → Ready seen ${ms(measured.withDefaults.acceptedToReadyMs)}
-  ${json.git.commits} commits, ${json.audit.entries} audit entries
+  accepted → commit on the remote   ${said(measured.acceptedToCommitMs)}
+  accepted → Ready seen             ${said(measured.acceptedToReadyMs)}
+  with the default event batches of ${measured.withDefaults.eventBatchMs} ms:
+  accepted → Ready seen             ${said(measured.withDefaults.acceptedToReadyMs)}
+  ${json.git.commits} commits, ${json.audit.entries} audit entries of this cluster
 `);
   write(json.ok ? '\nEverything went as expected.\n' : '\nNOT everything went as expected: see above.\n');
   write(`
@@ -24,11 +26,11 @@ What to try next:
 `);
 }
 
-/** Where everything is that `--keep` leaves running. The token goes to a file, not to the screen's history. */
+/** Where everything is that `--keep` leaves running. */
 export async function printKept(write: Write, stage: Stage): Promise<void> {
   const tokenFile = await writeAdminToken(stage);
   write(`
-Left running until Ctrl-C:
+Left running until Ctrl-C (the releases are played: no container runs, so there are no pods and no logs of them):
   control plane   ${stage.controlPlaneUrl}
   admin token     ${stage.adminToken.expose()}   (also in ${tokenFile})
   kubeconfig      ${stage.kubeconfig}
@@ -39,8 +41,9 @@ Left running until Ctrl-C:
 `);
 }
 
-function ms(value: number | null): string {
-  return value === null ? 'not measured' : `${value} ms`;
+function said(figures: Figures | null): string {
+  if (figures === null) return 'not measured';
+  return `P50 ${figures.p50} ms, longest ${figures.max} ms, of ${figures.count}`;
 }
 
 function indent(text: string): string {

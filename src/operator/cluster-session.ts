@@ -138,6 +138,10 @@ export class ClusterSession {
       ...deps,
       policy: () => this.#policy(),
       reporter: this.#events,
+      // A set that brings only a fault names no revision that was read.
+      onRead: ({ revision }) => {
+        if (revision !== '') this.#status.change({ attemptedRevision: revision });
+      },
       onReport: (report, set) => this.#synced(report, set),
       onRewritten: (message) => {
         deps.recorder.record(cluster(), { type: 'Warning', reason: 'SourceHistoryRewritten', message });

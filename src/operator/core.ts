@@ -27,6 +27,7 @@ export interface CoreDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly onRead: (set: DesiredSet) => void;
   readonly onReport: (report: ApplyReport, set: DesiredSet) => void;
   readonly onRewritten: (message: string) => void;
   /** Every controller has its first lists and runs. */
@@ -65,7 +66,8 @@ export class Core {
       allowFile: false,
     });
     const applyLoop = createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter });
-    this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, onReport: deps.onReport });
+    const { onRead, onReport } = deps;
+    this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, onRead, onReport });
   }
 
   /** Where to read now; undefined outside gitops mode. */

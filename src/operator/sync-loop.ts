@@ -12,6 +12,8 @@ export interface SyncLoopDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** A set was read; it is applied next. */
+  readonly onRead: (set: DesiredSet) => void;
   readonly onReport: (report: ApplyReport, set: DesiredSet) => void;
 }
 
@@ -52,6 +54,7 @@ export class SyncLoop {
         for await (const set of this.#deps.source.desired(signal)) {
           // A set that brings only faults says nothing of what was wanted before: that is not forgotten.
           this.#newest = set;
+          this.#deps.onRead(set);
           this.#wake.ring();
           failures = 1;
         }

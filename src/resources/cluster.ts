@@ -92,6 +92,12 @@ export const ClusterStatus = Type.Object(
         { description: "When the cluster's credential is replaced and when it ends; never the credential itself." },
       ),
     ),
+    attemptedRevision: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description: 'The source revision that was read last; it is being applied, or was.',
+      }),
+    ),
     appliedRevision: Type.Optional(
       Type.String({ maxLength: 256, description: 'The source revision of which everything was applied last.' }),
     ),

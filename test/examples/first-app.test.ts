@@ -20,6 +20,7 @@ interface DemoOutput {
   }[];
   readonly git: { readonly commits: number; readonly path: string };
   readonly audit: { readonly entries: number };
+  readonly measured: { readonly acceptedToReadyMs: { readonly count: number } | null };
 }
 
 describe('examples/first-app', () => {
@@ -51,7 +52,10 @@ describe('examples/first-app', () => {
     const steps = stdout
       .split('\n')
       .flatMap((line) => /^ {2}(accepted|committed|synced|applied|released|reported) /.exec(line)?.[1] ?? []);
-    expect(steps.slice(0, 6)).toEqual(['accepted', 'committed', 'synced', 'applied', 'released', 'reported']);
+    const all = ['accepted', 'committed', 'synced', 'applied', 'released', 'reported'];
+    expect(steps).toEqual([...all, ...all, ...all, ...all]);
+    const trees = [...stdout.matchAll(/synced .*directory tree ([0-9a-f]{12})/g)].map((match) => match[1]);
+    expect(new Set(trees).size).toBe(4);
     expect(stdout).not.toContain('\u001b');
     expect(stdout).toContain('demo: install shop/podinfo 6.5.0');
     expect(stdout).toContain('demo: update shop/podinfo 6.5.0 → 6.6.1');

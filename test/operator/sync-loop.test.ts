@@ -14,6 +14,7 @@ function aSet(revision: string): DesiredSet {
 class SyncRun implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly applied: string[] = [];
+  readonly read: string[] = [];
   readonly reported: string[] = [];
   readonly settled: string[] = [];
   retryable = false;
@@ -37,6 +38,7 @@ class SyncRun implements AsyncDisposable {
       clock: this.clock,
       random: () => 0,
       logger: createLogger('test', 'silent'),
+      onRead: (set) => void this.read.push(set.revision),
       onReport: (report) => void this.reported.push(report.revision),
     });
     this.#ended = this.loop.run(this.#stop.signal);
