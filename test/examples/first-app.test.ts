@@ -41,8 +41,9 @@ describe('examples/first-app', () => {
       expect(output.intents[2]?.reason).toContain('spec.replicas: Invalid value: -1');
       expect(new Set(output.intents.map((intent) => intent.commit)).size).toBe(4);
       for (const intent of output.intents) expect(intent.commit).toMatch(/^[0-9a-f]{40}$/);
-      // The four of the example and one more install for the comparison with the default batches.
-      expect(output.git).toEqual({ commits: 5, path: 'clusters/demo' });
+      // The four of the example, and one install and thirteen updates for the figures.
+      expect(output.git).toEqual({ commits: 18, path: 'clusters/demo' });
+      expect(output.measured.acceptedToReadyMs?.count).toBe(13);
       expect(output.audit.entries).toBeGreaterThanOrEqual(5);
     },
   );
@@ -51,7 +52,7 @@ describe('examples/first-app', () => {
     const { stdout } = await run(process.execPath, [DEMO], { timeout: 58_000 });
     const steps = stdout
       .split('\n')
-      .flatMap((line) => /^ {2}(accepted|committed|synced|applied|released|reported) /.exec(line)?.[1] ?? []);
+      .flatMap((line) => /^ {2}(accepted|committed|synced|applied|released|reported) +\d+ ms/.exec(line)?.[1] ?? []);
     const all = ['accepted', 'committed', 'synced', 'applied', 'released', 'reported'];
     expect(steps).toEqual([...all, ...all, ...all, ...all]);
     const trees = [...stdout.matchAll(/synced .*directory tree ([0-9a-f]{12})/g)].map((match) => match[1]);
