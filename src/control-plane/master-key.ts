@@ -3,7 +3,6 @@ import {
   fsyncSync,
   fstatSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -91,7 +90,6 @@ function readKey(file: string): Uint8Array | undefined {
 
 /** Written whole and linked into place, so that a crash leaves no half a key, and of two processes one key wins. */
 function createKey(file: string, randomBytes: (n: number) => Uint8Array): Uint8Array {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${Buffer.from(randomBytes(6)).toString('hex')}`;
   const descriptor = openSync(draft, 'wx', 0o600);
   try {

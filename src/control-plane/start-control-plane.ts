@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { ControlPlaneConfig } from './config.ts';
+import { prepareDataFolders } from './data-folders.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryLoop } from './delivery-loop.ts';
 import { prepareFirstStart } from './first-start.ts';
@@ -55,6 +56,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const { clock, logger, random, randomBytes } = deps;
   await using started = new AsyncDisposableStack();
   const tls = config.tls === undefined ? undefined : await readTlsFiles(config.tls);
+  prepareDataFolders(config);
   const store = started.use(await openStore({ url: config.databaseUrl, clock, logger }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });

@@ -10,7 +10,7 @@ describe('openMasterKey', () => {
   let file = '';
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'master-key-'));
-    file = join(folder, 'keys', 'master.key');
+    file = join(folder, 'master.key');
   });
   afterEach(() => {
     rmSync(folder, { recursive: true, force: true });
@@ -19,7 +19,7 @@ describe('openMasterKey', () => {
   it('makes a key that only its owner can read, and leaves nothing else behind', () => {
     openMasterKey({ file, randomBytes });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(folder, 'keys'))).toEqual(['master.key']);
+    expect(readdirSync(folder)).toEqual(['master.key']);
     expect(readFileSync(file, 'utf8')).toMatch(/^[A-Za-z0-9_-]{43}\n$/);
   });
 

@@ -1,5 +1,4 @@
-import { mkdirSync, openSync, closeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely';
 import type { Database } from './schema.ts';
@@ -24,7 +23,6 @@ export function sqliteFile(url: string): string {
  * (https://www.sqlite.org/pragma.html#pragma_synchronous). The file is readable by its owner alone: it holds sealed keys.
  */
 export function openSqlite(file: string): DatabaseSync {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
   try {
