@@ -27,7 +27,7 @@ export interface DeliveriesDeps {
   readonly random: () => number;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly logger: Logger;
-  /** Folder of the mirrors, one a repository. They can be deleted while the program is stopped. */
+  /** Folder of the mirrors, one for each repository of another host. They can be deleted while the program is stopped. */
   readonly mirrorDir: string;
   /** Where this process reaches its own Git host. */
   readonly hostUrl: () => string;
@@ -66,10 +66,14 @@ export class Deliveries implements AsyncDisposable {
   }
 
   #gitops(repository: RepositoryRow): GitopsDelivery {
-    const { clock, random, logger, mirrorDir, hostUrl } = this.#deps;
-    const url = repository.embedded === 1 ? repositoryUrl(hostUrl(), repository.name) : repository.url;
+    const { clock, random, logger, mirrorDir, host, hostUrl } = this.#deps;
+    const { name, branch, layout } = repository;
+    const where =
+      repository.embedded === 1
+        ? { url: repositoryUrl(hostUrl(), name), localPath: host.repositoryPath(name) }
+        : { url: repository.url };
     return new GitopsDelivery({
-      repository: { name: repository.name, url, branch: repository.branch, layout: repository.layout },
+      repository: { name, branch, layout, ...where },
       mirrorPath: join(mirrorDir, `${repository.id}.git`),
       mintCredential: async (scope) => await this.#mint(repository.id, scope),
       committer: COMMITTER,

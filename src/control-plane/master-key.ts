@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  fsyncSync,
-  fstatSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, fstatSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 import { Secret } from '../runtime/secret.ts';

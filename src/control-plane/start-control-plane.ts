@@ -19,6 +19,7 @@ import { openMasterKey } from './master-key.ts';
 import { LastContact } from './store/last-contact.ts';
 import { openStore } from './store/open-store.ts';
 import { RemoteWatch } from './remote-watch.ts';
+import { TidyLoop } from './tidy-loop.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { Upkeep } from './upkeep.ts';
 import { Wakeups } from './wakeups.ts';
@@ -124,6 +125,9 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       open: async (target) => await deliveries.open(target),
     }).run(stop.signal),
     new Upkeep({ store, wakeups, gitSources, clock, logger }).run(stop.signal),
+    new TidyLoop({ store, clock, logger, tidy: async (name, signal) => await host.tidy(name, signal) }).run(
+      stop.signal,
+    ),
     lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {
       logger.warn({ err: error }, 'last contacts not stored; trying again');
     }),

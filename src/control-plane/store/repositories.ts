@@ -97,3 +97,9 @@ export async function repositoriesInUse(db: Kysely<Database>): Promise<string[]>
     .execute();
   return rows.flatMap(({ repository_id: id }) => id ?? []);
 }
+
+/** Names, as the host knows them, of the repositories that this control plane serves itself. */
+export async function embeddedRepositories(db: Kysely<Database>): Promise<string[]> {
+  const rows = await db.selectFrom('repositories').select('name').where('embedded', '=', 1).orderBy('name').execute();
+  return rows.map(({ name }) => name);
+}

@@ -74,6 +74,8 @@ export class EmbeddedHost implements AsyncDisposable {
   /** Packs what pushes have left as single objects; to be called now and then, say once an hour, for each repository. */
   async tidy(name: string, signal: AbortSignal): Promise<void> {
     const path = this.repositoryPath(name);
+    // It is made when the first intent is delivered.
+    if (!(await exists(path))) return;
     const settings: readonly (readonly [string, string])[] = [...SERVING_SETTINGS, ['safe.directory', path]];
     await tidyRepository({ path, settings, now: this.#deps.clock.now(), signal });
   }

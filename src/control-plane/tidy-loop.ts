@@ -1,0 +1,55 @@
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Store } from './store/open-store.ts';
+import { embeddedRepositories } from './store/repositories.ts';
+
+const EVERY_MS = 3_600_000;
+const TIMEOUT_MS = 600_000;
+
+export interface TidyLoopDeps {
+  readonly store: Store;
+  /** Packs what pushes left in an embedded repository. */
+  readonly tidy: (repository: string, signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Packs the embedded repositories every hour: each pushed object is a file of its own at first, and a year of them would
+ * make each read slow. A loop of its own, since it may take minutes and nothing else must wait for it.
+ */
+export class TidyLoop {
+  readonly #deps: TidyLoopDeps;
+
+  constructor(deps: TidyLoopDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs until aborted. A repository that fails is tried again an hour later. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    while (!stop.aborted) {
+      try {
+        await this.#turn(stop);
+      } catch (error) {
+        if (!stop.aborted) logger.warn({ err: error }, 'the repositories could not be looked through; trying again');
+      }
+      await clock.sleep(EVERY_MS, stop).catch((error: unknown) => {
+        if (!stop.aborted) throw error;
+      });
+    }
+  }
+
+  async #turn(stop: AbortSignal): Promise<void> {
+    const { store, tidy, logger } = this.#deps;
+    for (const name of await embeddedRepositories(store.db)) {
+      stop.throwIfAborted();
+      try {
+        await tidy(name, AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]));
+      } catch (error) {
+        stop.throwIfAborted();
+        logger.warn({ err: error, repository: name }, 'a repository could not be tidied; trying again in an hour');
+      }
+    }
+  }
+}
