@@ -33,8 +33,9 @@ function explain({ action, namespace, name }: IntentRequest): string {
   switch (action) {
     case 'install':
       return `${what} is installed already; use update to change it`;
-    case 'update':
     case 'uninstall':
+      return `${what} is not installed on this cluster; there is nothing to uninstall`;
+    case 'update':
       return `${what} is not installed on this cluster; use install first`;
     case 'operate':
       return `an operation ${what} exists already and an operation runs once; choose another name`;
