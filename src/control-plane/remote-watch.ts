@@ -2,6 +2,7 @@ import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import { EMPTY_TREE_ID } from '../git/git-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { repeat } from './repeat.ts';
 import { directoriesOfRepository, replaceDesiredRevision } from './store/clusters.ts';
 import type { Store } from './store/open-store.ts';
 import { repositoriesInUse } from './store/repositories.ts';
@@ -38,16 +39,10 @@ export class RemoteWatch {
 
   /** Runs until aborted. A repository that cannot be read now is looked at again at the next turn. */
   async run(stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      try {
-        await this.turn(stop);
-      } catch (error) {
-        if (!stop.aborted) this.#deps.logger.warn({ err: error }, 'looking at the repositories failed; trying again');
-      }
-      await this.#deps.clock.sleep(EVERY_MS, stop).catch((error: unknown) => {
-        if (!stop.aborted) throw error;
-      });
-    }
+    const { clock, logger } = this.#deps;
+    const onError = (error: unknown): void =>
+      logger.warn({ err: error }, 'looking at the repositories failed; trying again');
+    await repeat({ everyMs: EVERY_MS, clock, onError }, async () => await this.turn(stop), stop);
   }
 
   /** One look at every repository. */

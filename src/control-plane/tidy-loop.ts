@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { repeat } from './repeat.ts';
 import type { Store } from './store/open-store.ts';
 import { embeddedRepositories } from './store/repositories.ts';
 
@@ -28,16 +29,9 @@ export class TidyLoop {
   /** Runs until aborted. A repository that fails is tried again an hour later. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    while (!stop.aborted) {
-      try {
-        await this.#turn(stop);
-      } catch (error) {
-        if (!stop.aborted) logger.warn({ err: error }, 'the repositories could not be looked through; trying again');
-      }
-      await clock.sleep(EVERY_MS, stop).catch((error: unknown) => {
-        if (!stop.aborted) throw error;
-      });
-    }
+    const onError = (error: unknown): void =>
+      logger.warn({ err: error }, 'the repositories could not be looked through; trying again');
+    await repeat({ everyMs: EVERY_MS, clock, onError }, async () => await this.#turn(stop), stop);
   }
 
   async #turn(stop: AbortSignal): Promise<void> {

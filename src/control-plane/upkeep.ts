@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { renewalThreshold, type GitSources } from './git-source.ts';
+import { repeat } from './repeat.ts';
 import { raiseConfigRevision } from './store/clusters.ts';
 import { clustersWithAgeingCredential, deleteUselessGitCredentials } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
@@ -30,16 +31,9 @@ export class Upkeep {
 
   /** Runs until aborted. A turn that fails is tried again at the next. */
   async run(stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      try {
-        await this.turn();
-      } catch (error) {
-        this.#deps.logger.warn({ err: error }, 'upkeep failed; trying again');
-      }
-      await this.#deps.clock.sleep(EVERY_MS, stop).catch((error: unknown) => {
-        if (!stop.aborted) throw error;
-      });
-    }
+    const { clock, logger } = this.#deps;
+    const onError = (error: unknown): void => logger.warn({ err: error }, 'upkeep failed; trying again');
+    await repeat({ everyMs: EVERY_MS, clock, onError }, async () => await this.turn(), stop);
   }
 
   /** One turn. A second one with nothing new writes nothing that matters. */

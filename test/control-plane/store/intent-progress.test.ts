@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventIngestStore } from '../../../src/control-plane/store/event-ingest-store.ts';
 import type { Store } from '../../../src/control-plane/store/open-store.ts';
 import { storeReceipt } from '../../../src/control-plane/store/receipts.ts';
-import { insertPendingCluster } from '../../../src/control-plane/store/clusters.ts';
 import { ingestEvents } from '../../../src/events/ingest/ingest-events.ts';
 import type { AgentEvent } from '../../../src/protocol/event.ts';
-import { insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
+import { insertCluster, insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
 
 const ACCEPTED_AT = '2026-11-28T10:00:00.000Z';
 const REPORTED_AT = '2026-11-28T10:00:01.000Z';
@@ -19,21 +18,8 @@ beforeEach(async () => {
   folder = temporaryFolder();
   store = await openTestStore(folder.path);
   await insertOrganization(store, 'org-1');
+  await insertCluster(store, CLUSTER);
   await store.write(async (trx) => {
-    await insertPendingCluster(trx, {
-      ...CLUSTER,
-      slug: 'prod-eu',
-      display_name: 'prod-eu',
-      connectivity_mode: 'gitops',
-      allowed_namespaces: '[]',
-      allowed_catalog_entries: '[]',
-      allowed_operation_templates: '[]',
-      security: '{}',
-      intervals: '{}',
-      repository_id: null,
-      git_directory: null,
-      created_at: ACCEPTED_AT,
-    });
     await trx
       .insertInto('intents')
       .values({

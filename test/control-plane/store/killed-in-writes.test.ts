@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { insertPendingCluster } from '../../../src/control-plane/store/clusters.ts';
-import { insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
+import { insertCluster, insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
 
 const ROUNDS = 4;
 const EVENTS_PER_POST = 25;
@@ -12,23 +11,7 @@ const EVENTS_PER_POST = 25;
 async function seed(folder: string): Promise<void> {
   await using store = await openTestStore(folder);
   await insertOrganization(store, 'org-1');
-  await store.write(async (trx) => {
-    await insertPendingCluster(trx, {
-      id: 'c-1',
-      organization_id: 'org-1',
-      slug: 'a',
-      display_name: 'a',
-      connectivity_mode: 'gitops',
-      allowed_namespaces: '[]',
-      allowed_catalog_entries: '[]',
-      allowed_operation_templates: '[]',
-      security: '{}',
-      intervals: '{}',
-      repository_id: null,
-      git_directory: null,
-      created_at: '',
-    });
-  });
+  await insertCluster(store, { id: 'c-1', organization_id: 'org-1' });
 }
 
 /** Runs the writer, kills it after some acknowledgements, and answers the posts that it saw acknowledged. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { insertPendingCluster, type PendingCluster } from '../../../src/control-plane/store/clusters.ts';
 import { openStore, type Store } from '../../../src/control-plane/store/open-store.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -35,4 +36,27 @@ export async function insertOrganization(store: Pick<Store, 'write'>, id: string
 export async function organizationIds(store: Pick<Store, 'db'>): Promise<string[]> {
   const rows = await store.db.selectFrom('organizations').select('id').orderBy('id').execute();
   return rows.map(({ id }) => id);
+}
+
+/** A Pending record that is allowed nothing. */
+export async function insertCluster(
+  store: Pick<Store, 'write'>,
+  cluster: Pick<PendingCluster, 'id' | 'organization_id'>,
+): Promise<void> {
+  await store.write(async (trx) => {
+    await insertPendingCluster(trx, {
+      ...cluster,
+      slug: 'prod-eu',
+      display_name: 'prod-eu',
+      connectivity_mode: 'gitops',
+      allowed_namespaces: '[]',
+      allowed_catalog_entries: '[]',
+      allowed_operation_templates: '[]',
+      security: '{}',
+      intervals: '{}',
+      repository_id: null,
+      git_directory: null,
+      created_at: '',
+    });
+  });
 }
