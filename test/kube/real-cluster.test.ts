@@ -21,7 +21,7 @@ describeRealCluster('a real cluster', (start) => {
     const path = '/api/v1/namespaces/default/configmaps';
     expect((await http.post(path, { metadata: { name: 'kept' }, data: { a: '1' } })).status).toBe(201);
     await cluster.stopApiServer();
-    await expect(http.get(`${path}/kept`)).rejects.toThrow();
+    await expect(http.get(`${path}/kept`)).rejects.toThrow('ECONNREFUSED');
     await cluster.startApiServer();
     expect((await http.get(`${path}/kept`)).body['data']).toEqual({ a: '1' });
   });

@@ -8,7 +8,7 @@ export interface ContractCluster extends AsyncDisposable {
   /** Managed fields name their subresource (since 1.22). Default true. */
   readonly namesSubresource?: boolean;
   /** Makes older revisions and continue tokens expire; tests that need it are skipped without. */
-  readonly forgetHistory?: () => void;
+  readonly forgetHistory?: () => void | Promise<void>;
 }
 
 export const GROUP = 'contract.example.com';

@@ -71,7 +71,7 @@ export function describeListing(context: () => ContractContext): void {
     await fill('old', 2);
     const first = (await http.get(`${configMaps()}?limit=1`)).body;
     await http.post(configMaps(), { metadata: { name: 'newer' } });
-    cluster.forgetHistory?.();
+    await cluster.forgetHistory?.();
     const token = String(first['metadata']['continue']);
     expect(await http.get(`${configMaps()}?limit=1&continue=${token}`)).toMatchObject({
       status: 410,

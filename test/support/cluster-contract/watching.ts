@@ -84,7 +84,7 @@ export function describeWatching(context: () => ContractContext): void {
     if (cluster.forgetHistory === undefined) skip('this server’s history cannot be made to expire');
     const { body } = await http.post(configMaps(), { metadata: { name: 'ancient' } });
     await http.post(configMaps(), { metadata: { name: 'recent' } });
-    cluster.forgetHistory?.();
+    await cluster.forgetHistory?.();
     const path = `${configMaps()}?watch=true&resourceVersion=${String(body['metadata']['resourceVersion'])}`;
     expect(await take(path, 2)).toMatchObject([
       { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired' } },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe } from 'vitest';
 import { startAssetsCluster } from './assets-cluster.ts';
 import { realClusterSource, type ClusterSource } from './cluster-source.ts';
 import { startContainerCluster } from './container-cluster.ts';
@@ -28,8 +28,8 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
 }
 
 /**
- * A `describe` for a real cluster. Where there is none it is skipped and says why; with SERVICE_TEST_CLUSTER=required
- * it fails instead.
+ * A `describe` for a real cluster. Where there is none it is skipped and its name says why; with
+ * SERVICE_TEST_CLUSTER=required its tests fail instead, as `start` does.
  */
 export function describeRealCluster(
   name: string,
@@ -37,17 +37,10 @@ export function describeRealCluster(
   options: { readonly needs?: readonly Part[] } = {},
 ): void {
   const why = lacking(realClusterSource(), options.needs ?? []);
-  if (why === undefined) {
-    describe(name, () => body(startRealCluster));
-  } else if (process.env['SERVICE_TEST_CLUSTER'] === 'required') {
-    describe(name, () => {
-      it('has a real cluster, since SERVICE_TEST_CLUSTER=required', () => {
-        expect.fail(why);
-      });
-    });
-  } else {
-    describe.skip(`${name} (skipped: ${why})`, () => body(startRealCluster));
-  }
+  const skipped = why !== undefined && process.env['SERVICE_TEST_CLUSTER'] !== 'required';
+  describe.skipIf(skipped)(`${name}${skipped ? ` (skipped: ${why})` : ''}`, () => {
+    body(startRealCluster);
+  });
 }
 
 function lacking(source: ClusterSource | undefined, needs: readonly Part[]): string | undefined {
