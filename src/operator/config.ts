@@ -36,6 +36,8 @@ const VARIABLES: Readonly<Record<string, (text: string) => Partial<OperatorConfi
   },
 };
 
+export const VARIABLE_NAMES: readonly string[] = Object.keys(VARIABLES);
+
 /** Why the start is stopped: one line that names the variable. */
 export class ConfigError extends Error {}
 
