@@ -221,7 +221,8 @@ async function prepareCluster(api: ClusterApi, cluster: ClusterSpec, baseUrl: st
   const apply = async (object: KubeObject): Promise<void> => {
     await api.apply(object, { fieldManager: FIELD_MANAGER, force: true });
   };
-  for (const file of (await readdir(join(ROOT, 'crds'))).toSorted()) {
+  const files = (await readdir(join(ROOT, 'crds'))).filter((file) => file.endsWith('.yaml'));
+  for (const file of files.toSorted()) {
     for (const document of parseAllDocuments(await readFile(join(ROOT, 'crds', file), 'utf8')))
       await apply(document.toJS() as KubeObject);
   }

@@ -18,54 +18,88 @@ const strict = { additionalProperties: false } as const;
 /** Which chart, from where, in which version. It must equal the catalog entry that is projected to the cluster. */
 export const ApplicationChart = Type.Object(
   {
-    type: oneOf(['oci', 'helm'], { description: 'oci: url is the whole oci:// address; helm: url is a repository.' }),
+    type: oneOf(['oci', 'helm'], {
+      description: 'Where the chart is kept: oci is a registry, helm is a classic repository with an index.yaml.',
+    }),
     url: Type.String({
       ...ChartSource.properties.url,
-      description: 'oci://host/path/name of the chart, or the https:// address of its Helm repository.',
+      description:
+        'For oci the whole address of the chart, such as oci://ghcr.io/stefanprodan/charts/podinfo; for helm the address ' +
+        'of the repository, such as https://stefanprodan.github.io/podinfo.',
     }),
-    name: Type.String({ ...ChartSource.properties.name, description: 'The name of the chart.' }),
-    version: Type.String({ ...SemverVersion, description: 'The exact version of the chart, such as 6.5.0.' }),
+    name: Type.String({
+      ...ChartSource.properties.name,
+      description: 'Name of the chart in its registry or repository, such as podinfo.',
+    }),
+    version: Type.String({
+      ...SemverVersion,
+      description:
+        'Exact version of the chart, such as 6.5.0; not a range and without a leading v. The catalog entry says which are allowed.',
+    }),
     secretRef: Type.Optional(
       Type.Object(
-        { name: subdomain('A Secret in the same namespace.') },
-        { ...strict, description: 'The Secret that the chart is pulled with.' },
+        { name: subdomain('Name of a Secret in the same namespace, in the form that Flux expects.') },
+        { ...strict, description: 'Secret with the credentials that Flux pulls the chart with (default: none).' },
       ),
     ),
   },
-  { ...strict, description: "The chart and its version; it must equal the cluster's catalog entry." },
+  {
+    ...strict,
+    description:
+      "The chart and its exact version. Type, url and name must equal the cluster's catalog entry, and the version lie in its range.",
+  },
 );
 export type ApplicationChart = Static<typeof ApplicationChart>;
 
 export const ValuesReference = Type.Object(
   {
-    kind: oneOf(['ConfigMap', 'Secret'], { description: 'Where the values are.' }),
-    name: subdomain('Its name, in the same namespace.'),
+    kind: oneOf(['ConfigMap', 'Secret'], { description: 'What kind of object holds the values.' }),
+    name: subdomain('Name of that object, in the same namespace.'),
     valuesKey: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 253,
-        description: 'The key that holds the values (default values.yaml).',
+        description: 'Key whose value is read (default: values.yaml).',
       }),
     ),
     targetPath: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 250, description: 'Merge the single value at this path instead.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 250,
+        description:
+          'Dotted path to put the single value at, such as image.tag (default: the key holds a whole values file).',
+      }),
     ),
-    optional: Type.Optional(Type.Boolean({ description: 'Go on without it when it is missing.' })),
+    optional: Type.Optional(
+      Type.Boolean({
+        description: 'Go on without the object or the key when it is missing (default: false, wait for it).',
+      }),
+    ),
   },
-  strict,
+  { ...strict, description: 'One source of values.' },
 );
 
 export const ApplicationInstanceSpec = Type.Object(
   {
-    catalogEntry: Type.String({ ...EntryName, description: 'The catalog entry that is installed.' }),
+    catalogEntry: Type.String({
+      ...EntryName,
+      description: 'Catalog entry that is installed; it must be one of those in the status of the Cluster.',
+    }),
     chart: ApplicationChart,
     releaseName: Type.Optional(
-      Type.String({ ...ObjectName, description: 'The name of the Helm release (default: the name of this object).' }),
+      Type.String({
+        ...ObjectName,
+        description: 'Name of the Helm release (default: the name of this object). It cannot be changed later.',
+      }),
     ),
     targetNamespace: Type.Optional(
-      label('Install into this namespace instead of the own one; it must be allowed for the cluster.'),
+      label(
+        'Namespace to install into (default: the own one); it must be allowed for the cluster. It cannot be changed later.',
+      ),
     ),
-    values: Type.Optional(freeForm('Chart values.')),
+    values: Type.Optional(
+      freeForm('Values for the chart, of any shape, as in a values.yaml. Nothing secret belongs here.'),
+    ),
     sealedValues: Type.Optional(
       Type.String({
         minLength: 1,
@@ -75,29 +109,49 @@ export const ApplicationInstanceSpec = Type.Object(
       }),
     ),
     valuesFrom: Type.Optional(
-      Type.Array(ValuesReference, { maxItems: 32, description: 'More values, merged in order below spec.values.' }),
+      Type.Array(ValuesReference, {
+        maxItems: 32,
+        description:
+          'More values out of ConfigMaps and Secrets, merged in this order; spec.values is merged over them.',
+      }),
     ),
     dependsOn: Type.Optional(
       Type.Array(
         Type.Object(
           {
-            name: Type.String({ ...ObjectName, description: 'An ApplicationInstance.' }),
-            namespace: Type.Optional(label('Its namespace (default: the own one).')),
+            name: Type.String({ ...ObjectName, description: 'Name of the ApplicationInstance to wait for.' }),
+            namespace: Type.Optional(label('Namespace of that ApplicationInstance (default: the own one).')),
           },
-          strict,
+          { ...strict, description: 'One ApplicationInstance that must be Ready.' },
         ),
-        { maxItems: 32, description: 'Instances that must be Ready before this one is installed or upgraded.' },
+        {
+          maxItems: 32,
+          description: 'ApplicationInstances that must be Ready before this one is installed or upgraded.',
+        },
       ),
     ),
     upgrade: Type.Optional(
       Type.Object(
         {
           timeout: Type.Optional(
-            Type.String({ pattern: DURATION_PATTERN, maxLength: 32, description: 'Time for one try, such as 5m.' }),
+            Type.String({
+              pattern: DURATION_PATTERN,
+              maxLength: 32,
+              description: 'Time that one try may take, such as 5m or 1h30m (default: that of Flux, 5m).',
+            }),
           ),
-          retries: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'Tries after the first.' })),
+          retries: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 100,
+              description: 'Further tries after the first one failed (default: 0).',
+            }),
+          ),
           remediation: Type.Optional(
-            oneOf(['rollback', 'uninstall', 'none'], { description: 'What happens after the last failed try.' }),
+            oneOf(['rollback', 'uninstall', 'none'], {
+              description:
+                'What happens after the last failed try: back to the revision before, uninstall, or leave it as it is (default: none).',
+            }),
           ),
         },
         { ...strict, description: 'How an upgrade is tried and what happens when it fails.' },
@@ -105,17 +159,25 @@ export const ApplicationInstanceSpec = Type.Object(
     ),
     driftDetection: Type.Optional(
       oneOf(['enabled', 'warn', 'disabled'], {
-        description: 'Correct, only report, or ignore changes made by others.',
+        description:
+          'What Flux does about changes that others make to what the chart installed: correct, only report, or ignore (default: disabled).',
       }),
     ),
-    suspend: Type.Optional(Type.Boolean({ description: 'Stop reconciling this instance; what runs keeps running.' })),
+    suspend: Type.Optional(
+      Type.Boolean({ description: 'Stop reconciling this instance; what runs keeps running (default: false).' }),
+    ),
     deletionPolicy: Type.Optional(
       oneOf(['Delete', 'Orphan'], {
-        description: 'What becomes of the release when this object is deleted on purpose.',
+        description:
+          'What becomes of the release when this object is deleted by an uninstall intent: uninstalled or kept (default: Delete). ' +
+          'A deletion by hand always keeps it.',
       }),
     ),
   },
-  { ...strict, description: 'The application that should be installed.' },
+  {
+    ...strict,
+    description: 'The application that should be installed: which chart, in which version, with which values.',
+  },
 );
 export type ApplicationInstanceSpec = Static<typeof ApplicationInstanceSpec>;
 
@@ -127,15 +189,28 @@ export const ApplicationInstanceStatus = Type.Object(
     release: Type.Optional(
       Type.Object(
         {
-          chartVersion: Type.Optional(Type.String({ maxLength: 128, description: 'Chart version of the release.' })),
-          appVersion: Type.Optional(Type.String({ maxLength: 256, description: 'Version of the app in the chart.' })),
-          revision: Type.Optional(Type.Integer({ minimum: 0, description: 'Helm revision.' })),
+          chartVersion: Type.Optional(
+            Type.String({ maxLength: 128, description: 'Version of the chart that is installed.' }),
+          ),
+          appVersion: Type.Optional(
+            Type.String({
+              maxLength: 256,
+              description: 'Version of the application as its chart gives it (appVersion).',
+            }),
+          ),
+          revision: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description:
+                'Revision of the release as Helm counts it; grows by one with each install, upgrade and rollback.',
+            }),
+          ),
         },
         { description: 'The Helm release as it was last seen.' },
       ),
     ),
   },
-  { description: 'What was last observed.' },
+  { description: 'What was last observed of the application; written by the operator alone.' },
 );
 export type ApplicationInstanceStatus = Static<typeof ApplicationInstanceStatus>;
 

@@ -1,17 +1,19 @@
 import { Type, type Static } from 'typebox';
 import { ProjectedCatalogEntry } from '../protocol/agent-config.ts';
-import { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import { CONNECTIVITY_MODES } from '../protocol/connectivity-mode.ts';
 import type { KubeObject } from './kube-object.ts';
-import { Conditions, label, ObservedGeneration } from './spec-parts.ts';
+import { Conditions, label, ObservedGeneration, oneOf, time } from './spec-parts.ts';
 
 const strict = { additionalProperties: false } as const;
+const chart = ProjectedCatalogEntry.properties.chart.properties;
 
 export const ClusterSpec = Type.Object(
   {
     controlPlaneBaseUrl: Type.String({
       pattern: '^https?://[^\\s/?#]+[^\\s?#]*$',
       maxLength: 1024,
-      description: 'Base URL of the control plane that the operator posts to.',
+      description:
+        'Address of the control plane, such as https://service.example.com; the operator calls it, never the other way round.',
     }),
     registration: Type.Optional(
       Type.Object(
@@ -35,9 +37,14 @@ export const ClusterSpec = Type.Object(
           mtls: Type.Optional(
             Type.Object(
               {
-                enabled: Type.Optional(Type.Boolean({ description: 'Present the client certificate and pin the CA.' })),
+                enabled: Type.Optional(
+                  Type.Boolean({
+                    description:
+                      'Present the client certificate and trust only the CA in the credential Secret (default: false).',
+                  }),
+                ),
               },
-              { ...strict, description: 'Client certificates.' },
+              { ...strict, description: 'Client certificates for calls to the control plane.' },
             ),
           ),
         },
@@ -57,37 +64,72 @@ export const ClusterStatus = Type.Object(
   {
     observedGeneration: Type.Optional(ObservedGeneration),
     clusterId: Type.Optional(Type.String({ maxLength: 64, description: 'The stable id that the control plane gave.' })),
-    connectivityMode: Type.Optional(ConnectivityMode),
+    connectivityMode: Type.Optional(
+      oneOf(CONNECTIVITY_MODES, { description: 'How intent reaches this cluster now: pull, push or gitops.' }),
+    ),
     deliveryEpoch: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Raised by every mode switch; older work changes nothing.' }),
     ),
     configRevision: Type.Optional(Type.String({ maxLength: 128, description: 'Revision of the projection below.' })),
     allowedNamespaces: Type.Optional(
-      Type.Array(label('A namespace.'), { description: 'Namespaces that the operator may manage.' }),
+      Type.Array(label('Name of a namespace.'), {
+        maxItems: 4096,
+        description: 'Namespaces that the control plane lets the operator manage.',
+      }),
     ),
     catalogEntries: Type.Optional(
       Type.Array(
         Type.Object(
           {
-            entry: Type.String({ maxLength: 63, description: 'Name of the entry.' }),
-            chart: Type.Object(ProjectedCatalogEntry.properties.chart.properties, { description: 'The chart.' }),
-            versions: Type.String({ maxLength: 256, description: 'Allowed versions, a semver range.' }),
+            entry: Type.String({
+              maxLength: 63,
+              description: 'Name of the catalog entry, as spec.catalogEntry of an ApplicationInstance gives it.',
+            }),
+            chart: Type.Object(
+              {
+                type: Type.Unsafe<'oci' | 'helm'>({
+                  ...chart.type,
+                  description: 'Where the chart is kept: oci or helm.',
+                }),
+                url: Type.String({
+                  ...chart.url,
+                  description: 'Address of the chart (oci) or of its repository (helm).',
+                }),
+                name: Type.String({ ...chart.name, description: 'Name of the chart in its registry or repository.' }),
+              },
+              { description: 'The chart that the entry stands for.' },
+            ),
+            versions: Type.String({
+              maxLength: 256,
+              description: 'Versions that may be installed, as a semver range such as >=6.5.0 <7.',
+            }),
           },
-          { description: 'One entry.' },
+          { description: 'One catalog entry.' },
         ),
-        { description: 'Catalog entries that may be installed, with the chart each stands for.' },
+        { maxItems: 1024, description: 'Catalog entries that may be installed here, with the chart each stands for.' },
       ),
     ),
     operationTemplates: Type.Optional(
-      Type.Array(Type.String({ maxLength: 63, description: 'A template.' }), {
-        description: 'Operation templates that may be run.',
+      Type.Array(Type.String({ maxLength: 63, description: 'Name of an operation template.' }), {
+        maxItems: 1024,
+        description: 'Operation templates that may be run here.',
       }),
     ),
     credential: Type.Optional(
       Type.Object(
         {
-          expiresAt: Type.Optional(Type.String({ maxLength: 64, description: 'RFC 3339.' })),
-          rotateAfter: Type.Optional(Type.String({ maxLength: 64, description: 'RFC 3339.' })),
+          expiresAt: Type.Optional(
+            Type.String({
+              maxLength: 64,
+              description: 'When the credential ends, by RFC 3339, as the control plane says it.',
+            }),
+          ),
+          rotateAfter: Type.Optional(
+            Type.String({
+              maxLength: 64,
+              description: 'From when on the operator replaces the credential, by RFC 3339.',
+            }),
+          ),
         },
         { description: "When the cluster's credential is replaced and when it ends; never the credential itself." },
       ),
@@ -101,19 +143,22 @@ export const ClusterStatus = Type.Object(
     appliedRevision: Type.Optional(
       Type.String({ maxLength: 256, description: 'The source revision of which everything was applied last.' }),
     ),
-    lastContactTime: Type.Optional(
-      Type.String({ maxLength: 64, description: 'RFC 3339; when the control plane last answered.' }),
+    lastContactTime: Type.Optional(time('When the control plane last answered.')),
+    operatorVersion: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Version of the operator that wrote this status.' }),
     ),
-    operatorVersion: Type.Optional(Type.String({ maxLength: 64, description: 'Version of the operator.' })),
     odooPublicKey: Type.Optional(
       Type.String({
-        maxLength: 1024,
+        maxLength: 4096,
         description: "The control plane's current key that verifies payload signatures, as compact JWK JSON.",
       }),
     ),
     conditions: Type.Optional(Conditions),
   },
-  { description: 'What was last observed, and what the control plane allows here.' },
+  {
+    description:
+      'What was last observed of this membership, and what the control plane allows here; written by the operator alone.',
+  },
 );
 export type ClusterStatus = Static<typeof ClusterStatus>;
 

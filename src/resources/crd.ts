@@ -1,4 +1,5 @@
 import type { KubeObject } from './kube-object.ts';
+import type { ObjectRule } from './object-rule.ts';
 import { structuralSchema, type JsonSchema, type StructuralSchema } from './structural-schema.ts';
 
 /** A column of `kubectl get`. `priority` above 0 shows it only with `-o wide`. */
@@ -23,11 +24,25 @@ export interface ResourceDefinition {
   readonly spec: object;
   readonly status: object;
   readonly columns: readonly PrinterColumn[];
+  readonly rules: readonly CelRule[];
 }
 
-/** The `apiextensions.k8s.io/v1` object of a namespaced resource with a status subresource. */
-export function customResourceDefinition(definition: ResourceDefinition): KubeObject {
+/** The part of a rule that goes into a CRD. */
+export type CelRule = Pick<ObjectRule<unknown>, 'at' | 'cel' | 'message'>;
+
+/**
+ * The `apiextensions.k8s.io/v1` object of a namespaced resource with a status subresource.
+ *
+ * @param options.cel with the rules in CEL, which Kubernetes honours from 1.25 on; kubectl's validation against an older
+ *   server calls them an unknown field, so they are not in the plain one
+ */
+export function customResourceDefinition(
+  definition: ResourceDefinition,
+  options: { readonly cel?: boolean } = {},
+): KubeObject {
   const { group, version, kind, plural, singular, shortNames, categories } = definition;
+  const schema = rootSchema(definition);
+  if (options.cel === true) for (const rule of definition.rules) addRule(schema, rule);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -48,7 +63,7 @@ export function customResourceDefinition(definition: ResourceDefinition): KubeOb
           name: version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: rootSchema(definition) },
+          schema: { openAPIV3Schema: schema },
           subresources: { status: {} },
           additionalPrinterColumns: definition.columns.map((column) => ({ ...column })),
         },
@@ -70,4 +85,16 @@ function rootSchema({ description, spec, status }: ResourceDefinition): Structur
       status: structuralSchema(status as JsonSchema, 'status'),
     },
   };
+}
+
+function addRule(root: StructuralSchema, { at, cel, message }: CelRule): void {
+  if (cel === undefined) return;
+  let node = root;
+  for (const member of at === '' ? [] : at.split('.')) {
+    const next = (node['properties'] as Record<string, StructuralSchema> | undefined)?.[member];
+    if (next === undefined) throw new TypeError(`a rule stands at ${at}, which the schema does not have`);
+    node = next;
+  }
+  const rules = (node['x-kubernetes-validations'] ?? []) as readonly unknown[];
+  node['x-kubernetes-validations'] = [...rules, { rule: cel, message }];
 }

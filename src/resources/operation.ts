@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { EntryName } from '../protocol/names.ts';
 import type { KubeObject } from './kube-object.ts';
-import { Conditions, freeForm, label, ObservedGeneration, oneOf, StatusSource, subdomain } from './spec-parts.ts';
+import { Conditions, freeForm, label, ObservedGeneration, oneOf, StatusSource, subdomain, time } from './spec-parts.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -10,69 +10,102 @@ export type OperationPhase = (typeof OPERATION_PHASES)[number];
 
 export const OperationSpec = Type.Object(
   {
-    template: Type.String({ ...EntryName, description: 'The operation template that is run.' }),
-    parameters: Type.Optional(freeForm("The template's parameters.")),
+    template: Type.String({
+      ...EntryName,
+      description: 'Name of the operation template that is run, such as velero-backup. It cannot be changed later.',
+    }),
+    parameters: Type.Optional(
+      freeForm('Parameters of the template; which there are, the template says. They cannot be changed later.'),
+    ),
     targetRef: Type.Optional(
       Type.Object(
         {
           apiVersion: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 316, description: 'API group and version.' }),
+            Type.String({
+              minLength: 1,
+              maxLength: 316,
+              description: 'API group and version of the object, such as apps/v1.',
+            }),
           ),
-          kind: Type.String({ minLength: 1, maxLength: 63, description: 'Kind.' }),
-          name: subdomain('Name.'),
-          namespace: Type.Optional(label("Namespace (default: the operation's own).")),
+          kind: Type.String({ minLength: 1, maxLength: 63, description: 'Kind of the object, such as Deployment.' }),
+          name: subdomain('Name of the object that is worked on.'),
+          namespace: Type.Optional(label('Namespace of the object (default: that of the operation).')),
         },
-        { ...strict, description: 'What the operation is about.' },
+        {
+          ...strict,
+          description:
+            'The object that the operation works on, where its template needs one. It cannot be changed later.',
+        },
       ),
     ),
     deadlineSeconds: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 604_800,
-        description: 'Fails when it has not finished this long after its start.',
+        description:
+          'The operation fails when it has not finished so many seconds after its start (default: that of its template).',
       }),
     ),
-    cancel: Type.Optional(Type.Boolean({ description: 'Stop it where its template can be stopped.' })),
+    cancel: Type.Optional(
+      Type.Boolean({
+        description: 'Ask a running operation to stop, where its template can be stopped; there is no way back.',
+      }),
+    ),
     ttlSecondsAfterFinished: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Delete the object this long after it finished.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 31_536_000,
+        description: 'Delete this object so many seconds after it finished (default: keep it).',
+      }),
     ),
     approval: Type.Optional(
       Type.Object(
         {
-          required: Type.Boolean({ description: 'Blocked until an approval is there.' }),
+          required: Type.Boolean({
+            description: 'Whether the operation stays Blocked until a valid approval is there.',
+          }),
           statement: Type.Optional(
-            Type.String({ maxLength: 8192, description: "The control plane's signed approval (compact JWS)." }),
+            Type.String({
+              maxLength: 8192,
+              description: 'Approval signed by the control plane for exactly this operation (compact JWS).',
+            }),
           ),
         },
         { ...strict, description: 'Whether a person must approve, and the proof that one did.' },
       ),
     ),
   },
-  { ...strict, description: 'The operation that should be run once.' },
+  { ...strict, description: 'The operation that should be run, once: which template, with which parameters, on what.' },
 );
 export type OperationSpec = Static<typeof OperationSpec>;
 
 export const OperationStatus = Type.Object(
   {
     observedGeneration: Type.Optional(ObservedGeneration),
-    phase: Type.Optional(oneOf(OPERATION_PHASES, { description: 'Where it stands.' })),
+    phase: Type.Optional(
+      oneOf(OPERATION_PHASES, { description: 'Where the operation stands, in one word; the conditions say why.' }),
+    ),
     conditions: Type.Optional(Conditions),
     source: Type.Optional(StatusSource),
-    startedAt: Type.Optional(Type.String({ maxLength: 64, description: 'RFC 3339.' })),
-    finishedAt: Type.Optional(Type.String({ maxLength: 64, description: 'RFC 3339.' })),
+    startedAt: Type.Optional(time('When the operation began to run.')),
+    finishedAt: Type.Optional(time('When the operation succeeded, failed or was cancelled.')),
     outputRef: Type.Optional(
       Type.Object(
         {
-          apiVersion: Type.Optional(Type.String({ maxLength: 316, description: 'API group and version.' })),
-          kind: Type.String({ maxLength: 63, description: 'Kind.' }),
-          name: Type.String({ maxLength: 253, description: 'Name.' }),
-          namespace: Type.Optional(Type.String({ maxLength: 63, description: 'Namespace.' })),
+          apiVersion: Type.Optional(
+            Type.String({ maxLength: 316, description: 'API group and version of the object that was made.' }),
+          ),
+          kind: Type.String({ maxLength: 63, description: 'Kind of the object that was made, such as Backup.' }),
+          name: Type.String({ maxLength: 253, description: 'Name of the object that was made.' }),
+          namespace: Type.Optional(
+            Type.String({ maxLength: 63, description: 'Namespace of the object that was made, where it has one.' }),
+          ),
         },
         { description: 'The object that holds what the operation made.' },
       ),
     ),
   },
-  { description: 'What was last observed.' },
+  { description: 'What was last observed of the operation; written by the operator alone.' },
 );
 export type OperationStatus = Static<typeof OperationStatus>;
 

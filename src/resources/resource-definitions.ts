@@ -1,8 +1,12 @@
+import { APPLICATION_INSTANCE_RULES } from './application-instance-rules.ts';
 import { ApplicationInstanceSpec, ApplicationInstanceStatus } from './application-instance.ts';
+import { CLUSTER_RULES } from './cluster-rules.ts';
 import { ClusterSpec, ClusterStatus } from './cluster.ts';
 import type { PrinterColumn, ResourceDefinition } from './crd.ts';
+import { OPERATION_RULES } from './operation-rules.ts';
 import { OperationSpec, OperationStatus } from './operation.ts';
 
+/** Not in `all`: `kubectl delete all --all` is meant for what a namespace runs, not for what it should run. */
 const CATEGORIES = ['service'];
 
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
@@ -25,6 +29,7 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
     description: 'An application that is installed from a catalog entry as a Helm release.',
     spec: ApplicationInstanceSpec,
     status: ApplicationInstanceStatus,
+    rules: APPLICATION_INSTANCE_RULES,
     columns: [
       { name: 'Chart', type: 'string', jsonPath: '.spec.chart.name' },
       { name: 'Version', type: 'string', jsonPath: '.spec.chart.version' },
@@ -46,6 +51,7 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
     description: 'One run of an operation template.',
     spec: OperationSpec,
     status: OperationStatus,
+    rules: OPERATION_RULES,
     columns: [
       { name: 'Template', type: 'string', jsonPath: '.spec.template' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
@@ -65,6 +71,7 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
     description: "This cluster's membership in its control plane, and what the control plane allows here.",
     spec: ClusterSpec,
     status: ClusterStatus,
+    rules: CLUSTER_RULES,
     columns: [
       { name: 'ID', type: 'string', jsonPath: '.status.clusterId' },
       { name: 'Mode', type: 'string', jsonPath: '.status.connectivityMode' },

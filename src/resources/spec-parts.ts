@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { Condition } from '../protocol/condition.ts';
-import { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import { Condition, Timestamp } from '../protocol/condition.ts';
+import { CONNECTIVITY_MODES } from '../protocol/connectivity-mode.ts';
 import { DNS_LABEL_PATTERN } from '../protocol/names.ts';
 
 /** A choice of words. */
@@ -24,15 +24,39 @@ export function subdomain(description: string) {
   });
 }
 
+/** A time that we write ourselves; the API server checks its form. */
+export function time(description: string) {
+  return Type.String({ format: 'date-time', maxLength: 64, description });
+}
+
 /** Values of any shape, taken as they are. */
 export function freeForm(description: string) {
   return Type.Record(Type.String(), Type.Unknown(), { description });
 }
 
-export const Conditions = Type.Array(Condition, {
+/** The wire's condition, in words for `kubectl explain`. */
+const StatusCondition = Type.Object(
+  {
+    ...Condition.properties,
+    type: Type.String({ ...Condition.properties.type, description: 'What is observed, in one word such as Ready.' }),
+    status: oneOf(['True', 'False', 'Unknown'], { description: 'Whether it holds: True, False, or not known.' }),
+    reason: Type.Optional(
+      Type.String({ ...Condition.properties.reason, description: 'Why, in one word that programs can rely on.' }),
+    ),
+    message: Type.Optional(
+      Type.String({ ...Condition.properties.message, description: 'Why, in a sentence for people, and what to do.' }),
+    ),
+    lastTransitionTime: Type.Optional(
+      Type.String({ ...Timestamp, description: 'When the status last changed from one of its values to another.' }),
+    ),
+  },
+  { description: 'One observation.' },
+);
+
+export const Conditions = Type.Array(StatusCondition, {
   maxItems: 64,
   description:
-    'Latest observations, one per type; lastTransitionTime moves only when the status of a condition changes.',
+    'Latest observations, one for each type; lastTransitionTime moves only when the status of a condition changes.',
 });
 
 export const ObservedGeneration = Type.Integer({
@@ -43,7 +67,9 @@ export const ObservedGeneration = Type.Integer({
 /** Which way, revision and intent brought the spec that this status is about. */
 export const StatusSource = Type.Object(
   {
-    mode: Type.Optional(ConnectivityMode),
+    mode: Type.Optional(
+      oneOf(CONNECTIVITY_MODES, { description: 'The way on which the spec came: pull, push or gitops.' }),
+    ),
     revision: Type.Optional(
       Type.String({ maxLength: 256, description: 'Git commit or tree, or job id, that brought the spec.' }),
     ),

@@ -19,6 +19,7 @@ export type StructuralSchema = Record<string, unknown>;
 const KEPT = [
   'description',
   'enum',
+  'format',
   'pattern',
   'minLength',
   'maxLength',
@@ -26,7 +27,8 @@ const KEPT = [
   'maximum',
   'minItems',
   'maxItems',
-  'default',
+  'minProperties',
+  'maxProperties',
 ] as const;
 
 const READ = new Set<string>([
@@ -58,6 +60,7 @@ export function structuralSchema(schema: JsonSchema, name: string): StructuralSc
     if (schema[keyword] !== undefined) structural[keyword] = schema[keyword];
   }
   if (schema.const !== undefined) structural['enum'] = [schema.const];
+  if (schema.type === 'integer') structural['format'] ??= 'int64';
   if (schema.type === undefined) return { ...structural, 'x-kubernetes-preserve-unknown-fields': true };
   return { ...structural, type: schema.type, ...members(schema, name) };
 }

@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +21,16 @@ import { structuralSchema, type JsonSchema, type StructuralSchema } from '../../
 
 const script = fileURLToPath(new URL('../../scripts/generate-crds.ts', import.meta.url));
 const crds = fileURLToPath(new URL('../../crds', import.meta.url));
+
+/** What is generated, with paths from the folder, in order. */
+function filesOf(directory: string): string[] {
+  return ['', 'cel'].flatMap((folder) =>
+    readdirSync(join(directory, folder))
+      .filter((name) => name.endsWith('.yaml'))
+      .toSorted()
+      .map((name) => join(folder, name)),
+  );
+}
 
 /** Every node of a structural schema, with the path that leads to it. */
 function nodesOf(schema: StructuralSchema, path: string): [string, StructuralSchema][] {
@@ -35,8 +54,50 @@ const nodes = [...schemasOf('spec'), ...schemasOf('status')];
 
 describe('custom resource definitions', () => {
   it('describe every field', () => {
-    const bare = nodes.filter(([path, node]) => !path.endsWith('[]') && !node['description']).map(([path]) => path);
-    expect(bare).toEqual([]);
+    expect(nodes.filter(([, node]) => !node['description']).map(([path]) => path)).toEqual([]);
+  });
+
+  it('say of a field more than its name does, as a sentence and with nothing left open', () => {
+    const poor = nodes.flatMap(([path, node]) => {
+      const name =
+        path
+          .replace(/\[\]|\.\*/g, '')
+          .split('.')
+          .at(-1) ?? '';
+      const text = (node['description'] ?? '') as string;
+      const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
+      const own = new Set([
+        ...name.split(/(?=[A-Z])/).map((word) => word.toLowerCase()),
+        'a',
+        'an',
+        'the',
+        'of',
+        'its',
+      ]);
+      const isItem = path.endsWith('[]');
+      const isPoor =
+        text.length < (isItem ? 10 : 20) ||
+        !text.endsWith('.') ||
+        !/^[A-Z]/.test(text) ||
+        words.filter((word) => !own.has(word) && !own.has(word.replace(/s$/, ''))).length < (isItem ? 1 : 2);
+      return isPoor ? [`${path}: ${text}`] : [];
+    });
+    expect(poor).toEqual([]);
+  });
+
+  it('bound every text, list and map, but for chart values and parameters, which the size of a manifest bounds', () => {
+    const unbounded = nodes.flatMap(([path, node]) => {
+      const isBounded =
+        (node['type'] !== 'string' || node['enum'] !== undefined || node['maxLength'] !== undefined) &&
+        (node['type'] !== 'array' || node['maxItems'] !== undefined) &&
+        (node['type'] !== 'object' || node['properties'] !== undefined || node['maxProperties'] !== undefined);
+      return isBounded ? [] : [path];
+    });
+    expect(unbounded).toEqual(['ApplicationInstance.spec.values', 'Operation.spec.parameters']);
+  });
+
+  it('set no default: the server would write it into the spec, which would no longer be the one that was signed', () => {
+    expect(nodes.filter(([, node]) => 'default' in node).map(([path]) => path)).toEqual([]);
   });
 
   it('say the type of every node that does not keep whatever it is given', () => {
@@ -47,7 +108,7 @@ describe('custom resource definitions', () => {
   it('hold no keyword that the API server refuses', () => {
     const allowed = new Set(
       (
-        'description type enum pattern minLength maxLength minimum maximum minItems maxItems required properties items ' +
+        'description type enum format pattern minLength maxLength minimum maximum minItems maxItems required properties items ' +
         'additionalProperties x-kubernetes-preserve-unknown-fields x-kubernetes-list-type x-kubernetes-list-map-keys'
       ).split(' '),
     );
@@ -87,6 +148,8 @@ describe('custom resource definitions', () => {
 
   it('name kinds, scope, columns and the status subresource', () => {
     const [definition] = RESOURCE_DEFINITIONS;
+    const categories = RESOURCE_DEFINITIONS.flatMap((each) => each.categories);
+    expect(categories, '`kubectl delete all --all` must not mean these').toEqual(['service', 'service', 'service']);
     expect(customResourceDefinition(definition!)).toMatchObject({
       apiVersion: 'apiextensions.k8s.io/v1',
       metadata: { name: 'applicationinstances.apps.service.io' },
@@ -130,9 +193,9 @@ describe('generate-crds', () => {
     const directory = mkdtempSync(join(tmpdir(), 'crds-'));
     try {
       execFileSync(process.execPath, [script, '--directory', directory]);
-      expect(readdirSync(directory).toSorted()).toEqual(readdirSync(crds).toSorted());
-      const texts = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
-      expect(texts).toEqual(readdirSync(crds).map((name) => readFileSync(join(crds, name), 'utf8')));
+      expect(filesOf(directory)).toEqual(filesOf(crds));
+      const texts = filesOf(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
+      expect(texts).toEqual(filesOf(crds).map((name) => readFileSync(join(crds, name), 'utf8')));
       expect(texts.map((text) => (parse(text) as { kind: string }).kind)).toEqual(
         texts.map(() => 'CustomResourceDefinition'),
       );
@@ -147,8 +210,9 @@ describe('generate-crds', () => {
   it('names file and line of a drift, a missing file, and one that belongs to nothing', () => {
     const directory = mkdtempSync(join(tmpdir(), 'crds-'));
     try {
-      for (const name of readdirSync(crds)) copyFileSync(join(crds, name), join(directory, name));
-      const [changed, missing] = readdirSync(directory).toSorted();
+      mkdirSync(join(directory, 'cel'));
+      for (const name of filesOf(crds)) copyFileSync(join(crds, name), join(directory, name));
+      const [changed, missing] = filesOf(directory);
       const path = join(directory, changed!);
       writeFileSync(path, readFileSync(path, 'utf8').replace('scope: Namespaced', 'scope: Cluster'));
       rmSync(join(directory, missing!));

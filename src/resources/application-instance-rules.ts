@@ -1,0 +1,56 @@
+import type { ApplicationInstance } from './application-instance.ts';
+import type { ObjectRule } from './object-rule.ts';
+
+/** A `helm` chart's other half, `https?://`, stands in the pattern of the field. */
+export const chartUrlDoesNotFitType: ObjectRule<ApplicationInstance> = {
+  name: 'chartUrlDoesNotFitType',
+  at: 'spec.chart',
+  cel: "(self.type == 'oci') == self.url.startsWith('oci://')",
+  message: 'url must begin with oci:// for type oci, and with https:// or http:// for type helm',
+  isBroken: ({ spec: { chart } }) => (chart.type === 'oci') !== chart.url.startsWith('oci://'),
+};
+
+/** Flux would uninstall the release of the old name, and its data with it. */
+export const releaseNameIsChanged: ObjectRule<ApplicationInstance> = {
+  name: 'releaseNameIsChanged',
+  at: 'spec',
+  cel: isUnchanged('releaseName'),
+  message:
+    'releaseName cannot be changed: that would be another Helm release, and the present one would be uninstalled; ' +
+    'uninstall this instance, or make a second one with the other name',
+  isBroken: (after, before) => before !== undefined && after.spec.releaseName !== before.spec.releaseName,
+};
+
+export const targetNamespaceIsChanged: ObjectRule<ApplicationInstance> = {
+  name: 'targetNamespaceIsChanged',
+  at: 'spec',
+  cel: isUnchanged('targetNamespace'),
+  message:
+    'targetNamespace cannot be changed: a Helm release does not move, it would be uninstalled where it is; ' +
+    'uninstall this instance, or make a second one for the other namespace',
+  isBroken: (after, before) => before !== undefined && after.spec.targetNamespace !== before.spec.targetNamespace,
+};
+
+/** CEL knows an object's name, not its namespace: an entry that spells its own namespace out is found by our code alone. */
+export const instanceDependsOnItself: ObjectRule<ApplicationInstance> = {
+  name: 'instanceDependsOnItself',
+  at: '',
+  cel: '!has(self.spec.dependsOn) || self.spec.dependsOn.all(other, other.name != self.metadata.name || has(other.namespace))',
+  message: 'dependsOn must not name the instance itself: it would wait for itself for ever; take that entry out',
+  isBroken: ({ metadata, spec }) =>
+    (spec.dependsOn ?? []).some(
+      ({ name, namespace = metadata.namespace }) => name === metadata.name && namespace === metadata.namespace,
+    ),
+};
+
+export const APPLICATION_INSTANCE_RULES: readonly ObjectRule<ApplicationInstance>[] = [
+  chartUrlDoesNotFitType,
+  releaseNameIsChanged,
+  targetNamespaceIsChanged,
+  instanceDependsOnItself,
+];
+
+/** CEL for an optional member that is the same as before, absent included. */
+function isUnchanged(member: string): string {
+  return `has(self.${member}) == has(oldSelf.${member}) && (!has(self.${member}) || self.${member} == oldSelf.${member})`;
+}
