@@ -21,6 +21,10 @@ export const TOMBSTONE_ANNOTATION = 'app.service.io/tombstone';
 /** On a namespace: the service account that releases run as. */
 export const SERVICE_ACCOUNT_ANNOTATION = 'ops.service.io/service-account';
 export const DEFAULT_RELEASE_SERVICE_ACCOUNT = 'service-applications';
+/** On a namespace: the operation templates that may run there, separated by commas; absent: the cluster's list. */
+export const ALLOWED_OPERATIONS_ANNOTATION = 'ops.service.io/allowed-operations';
+/** On every delivered object: the control plane's signature over it (decisions, "Jobs"). */
+export const SIGNATURE_ANNOTATION = 'app.service.io/signature';
 /** On an object, a namespace or the Cluster: stops all writes there. */
 export const PAUSED_ANNOTATION = 'ops.service.io/paused';
 
@@ -35,3 +39,4 @@ export const OPERATOR_NAMESPACE = 'service-system';
 export const CREDENTIALS_SECRET = 'service-operator-credentials';
 export const KEYPAIR_SECRET = 'service-operator-keypair';
 export const INVENTORY_CONFIG_MAP = 'service-operator-inventory';
+export const WEBHOOK_SECRET = 'service-operator-webhook';
