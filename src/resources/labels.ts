@@ -38,5 +38,7 @@ export const STATUS_FIELD_MANAGER = 'service-operator-status';
 export const OPERATOR_NAMESPACE = 'service-system';
 export const CREDENTIALS_SECRET = 'service-operator-credentials';
 export const KEYPAIR_SECRET = 'service-operator-keypair';
+/** Key `token`: the one-time registration token, put there by an admin and deleted once it is used. */
+export const REGISTRATION_SECRET = 'service-operator-registration';
 export const INVENTORY_CONFIG_MAP = 'service-operator-inventory';
 export const WEBHOOK_SECRET = 'service-operator-webhook';
