@@ -40,5 +40,7 @@ export const CREDENTIALS_SECRET = 'service-operator-credentials';
 export const KEYPAIR_SECRET = 'service-operator-keypair';
 /** Key `token`: the one-time registration token, put there by an admin and deleted once it is used. */
 export const REGISTRATION_SECRET = 'service-operator-registration';
+/** Who holds it leads; named like the Deployment. */
+export const OPERATOR_LEASE = 'service-operator';
 export const INVENTORY_CONFIG_MAP = 'service-operator-inventory';
 export const WEBHOOK_SECRET = 'service-operator-webhook';
