@@ -1,5 +1,6 @@
 import type { ProjectedCatalogEntry } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { PublicJwk } from '../protocol/register.ts';
 
 /**
  * What the control plane allows on this cluster, as it is projected into the `Cluster` resource, and the cluster admin's
@@ -12,6 +13,10 @@ export interface ClusterPolicy {
   readonly allowedNamespaces: readonly string[];
   readonly catalogEntries: readonly ProjectedCatalogEntry[];
   readonly operationTemplates: readonly string[];
+  /** The control plane's key that approvals are signed with; absent before there was one. */
+  readonly signingKey?: PublicJwk;
   /** `ops.service.io/paused: "true"` on the Cluster: no writes to applications at all. */
   readonly paused: boolean;
+  /** Where the annotation stands, who set it, and how to go on; with `paused`. */
+  readonly pause?: string;
 }

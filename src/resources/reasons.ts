@@ -32,10 +32,12 @@ export const Reason = {
   SourceUnavailable: 'SourceUnavailable',
   /** Ready=False: waits for what `dependsOn` names. */
   DependencyNotReady: 'DependencyNotReady',
-  /** Stalled=True: the chart, its version or its address is not what the cluster's catalog entry says. */
+  /** Stalled=True: the catalog entry is not allowed, or chart, version or address are not what the entry says. */
   ChartNotAllowed: 'ChartNotAllowed',
-  /** Stalled=True: the namespace (or `targetNamespace`) is not in the cluster's allowed namespaces, or has no label. */
+  /** Stalled=True, Blocked=True: the namespace (or the one that is targeted) is not in the cluster's allowed namespaces. */
   NamespaceNotAllowed: 'NamespaceNotAllowed',
+  /** Stalled=True, Blocked=True: the namespace does not carry the label by which a cluster admin gives it to the operator. */
+  NamespaceNotLabelled: 'NamespaceNotLabelled',
   /** Stalled=True: the namespace has no RoleBinding for the operator or no service account for releases. */
   NamespaceNotGranted: 'NamespaceNotGranted',
   /** Stalled=True: a Flux object of this name exists and was not made from this resource; it is not touched. */
@@ -94,6 +96,12 @@ export const Reason = {
   TemplateNotSupported: 'TemplateNotSupported',
   /** Blocked=True: the template is not in the cluster's or the namespace's list. */
   TemplateNotAllowed: 'TemplateNotAllowed',
+  /** Blocked=True: the operation needs an approval and carries no statement of one. */
+  ApprovalMissing: 'ApprovalMissing',
+  /** Blocked=True: the statement does not approve this operation: forged, expired, of another object, spec or cluster. */
+  ApprovalInvalid: 'ApprovalInvalid',
+  /** At admission alone: somebody else than the operator changed what it alone may set. */
+  ReservedFieldChanged: 'ReservedFieldChanged',
 
   // Cluster.
   /** Authenticated=True: registered and the credential is accepted. */
@@ -124,6 +132,12 @@ export const Reason = {
   ControllersRunning: 'ControllersRunning',
   /** ControllersHealthy=False: a loop ended or hangs; the message names it. */
   ControllerFailed: 'ControllerFailed',
+  /** ControllersHealthy=False: the operator may not watch its own kinds, or its account is not accepted any more. */
+  OperatorForbidden: 'OperatorForbidden',
+  /** ControllersHealthy=False: the cluster does not serve one of our own kinds; apply the CRDs. */
+  DefinitionMissing: 'DefinitionMissing',
+  /** NamespacesGranted=True: the operator has its rights in every namespace that is allowed and labelled. */
+  NamespacesGranted: 'NamespacesGranted',
   /** Stalled=True: there is a second Cluster resource; one operator serves one. */
   DuplicateCluster: 'DuplicateCluster',
   /** Stalled=True: `spec.controlPlaneBaseUrl` or another setting cannot be used. */

@@ -12,7 +12,7 @@ interface Case {
 }
 
 function judge({ instance = anInstance(), namespace = aNamespace(), policy = aPolicy() }: Case) {
-  return policyVerdict(instance, namespace, policy);
+  return policyVerdict(instance, { namespace, policy, now: new Date('2026-03-01T10:00:00Z') });
 }
 
 const chart = anInstance().spec.chart;
@@ -27,49 +27,49 @@ describe('policyVerdict', () => {
       'another address than the catalog entry says',
       { instance: anInstance({ spec: { chart: { ...chart, url: 'oci://evil.test/podinfo' } } }) },
       'ChartNotAllowed',
-      'spec.chart.url is oci://evil.test/podinfo; catalog entry podinfo says oci://registry.test/charts/podinfo',
+      'spec.chart.url is oci://evil.test/podinfo; catalog entry podinfo says oci://registry.test/charts/podinfo; set it with: kubectl patch applicationinstance podinfo -n shop --type=merge -p \'{"spec":{"chart":{"url":"oci://registry.test/charts/podinfo"}}}\'',
     ],
     [
       'another type than the catalog entry says',
       { instance: anInstance({ spec: { chart: { ...chart, type: 'helm' } } }) },
       'ChartNotAllowed',
-      'spec.chart.type is helm; catalog entry podinfo says oci',
+      'spec.chart.type is helm; catalog entry podinfo says oci; set it with: kubectl patch applicationinstance podinfo -n shop --type=merge -p \'{"spec":{"chart":{"type":"oci"}}}\'',
     ],
     [
       'a version outside the range',
       { instance: anInstance({ version: '7.0.0' }) },
       'ChartNotAllowed',
-      'spec.chart.version 7.0.0 is outside >=6.5.0 <7, which catalog entry podinfo allows',
+      'spec.chart.version 7.0.0 is outside >=6.5.0 <7, which catalog entry podinfo allows; take a version of that range, or an admin of the control plane widens it with: PUT /api/v1/catalog/podinfo',
     ],
     [
       'an entry that the cluster does not have',
       { instance: anInstance({ spec: { catalogEntry: 'redis' } }) },
       'ChartNotAllowed',
-      'catalog entry redis is not allowed for this cluster; allowed: podinfo',
+      'catalog entry redis is not allowed for this cluster; allowed: podinfo; an admin of the control plane adds to allowedCatalogEntries with: PATCH /api/v1/clusters/c-0123456789abcdef',
     ],
     [
       'a namespace that is no longer allowed',
       { policy: aPolicy({ allowedNamespaces: ['bank'] }) },
       'NamespaceNotAllowed',
-      'namespace shop is not allowed for this cluster; allowed: bank',
+      'namespace shop is not allowed for this cluster; allowed: bank; an admin of the control plane adds to allowedNamespaces with: PATCH /api/v1/clusters/c-0123456789abcdef',
     ],
     [
       'a target namespace that is not allowed',
       { instance: anInstance({ spec: { targetNamespace: 'kube-system' } }) },
       'NamespaceNotAllowed',
-      'targetNamespace kube-system is not allowed for this cluster; allowed: shop',
+      'targetNamespace kube-system is not allowed for this cluster; allowed: shop; an admin of the control plane adds to allowedNamespaces with: PATCH /api/v1/clusters/c-0123456789abcdef',
     ],
     [
       'a namespace without the label',
       { namespace: aNamespace('shop', { labels: {} }) },
-      'NamespaceNotAllowed',
+      'NamespaceNotLabelled',
       'namespace shop is not labelled for the operator; a cluster admin runs: kubectl label namespace shop managed-by=service',
     ],
     [
       'values that it cannot open',
       { instance: anInstance({ spec: { sealedValues: 'ey..' } }) },
       'SealedValuesNotSupported',
-      'this operator version does not open spec.sealedValues; nothing is released without them',
+      'this operator version does not open spec.sealedValues; nothing is released without them; put the values into a Secret (kubectl create secret generic podinfo-values -n shop --from-file=values.yaml) and name it in spec.valuesFrom',
     ],
   ];
 
@@ -79,5 +79,26 @@ describe('policyVerdict', () => {
       reconciling: { status: 'False', reason, message },
       stalled: { status: 'True', reason, message },
     });
+  });
+
+  it('lists everything that is not allowed, and takes the first for the reason', () => {
+    const verdict = judge({
+      instance: anInstance({ version: '7.0.0', spec: { targetNamespace: 'kube-system', sealedValues: 'ey..' } }),
+      namespace: aNamespace('shop', { labels: {} }),
+    });
+    expect(verdict?.stalled?.reason).toBe('NamespaceNotLabelled');
+    expect(verdict?.stalled?.message.split('\n').map((line) => line.slice(0, 30))).toEqual([
+      'namespace shop is not labelled',
+      'targetNamespace kube-system is',
+      'spec.chart.version 7.0.0 is ou',
+      'this operator version does not',
+    ]);
+  });
+
+  it('bounds the list of what is allowed', () => {
+    const allowedNamespaces = Array.from({ length: 1000 }, (_, index) => `n${index}`);
+    const message = judge({ policy: aPolicy({ allowedNamespaces }) })?.stalled?.message ?? '';
+    expect(message).toContain('n18, n19 and 980 more;');
+    expect(message.length).toBeLessThan(400);
   });
 });

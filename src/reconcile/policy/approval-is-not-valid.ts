@@ -1,0 +1,82 @@
+import { Value } from 'typebox/value';
+import { compactVerify, decodeProtectedHeader, errors, importJWK } from 'jose';
+import { ApprovalStatement, approvedSpecHash } from '../../protocol/approval-statement.ts';
+import type { PublicJwk } from '../../protocol/register.ts';
+import type { Operation } from '../../resources/operation.ts';
+import { Reason } from '../../resources/reasons.ts';
+import { askForApproval, needsApproval } from './approval-is-missing.ts';
+import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+
+const ALG = 'EdDSA';
+/** How far the control plane's clock may be ahead. */
+const SKEW_SECONDS = 60;
+
+/**
+ * The statement that the operation carries does not approve it. Whether its `jti` was used before is not judged here: that
+ * takes a memory.
+ */
+export async function approvalIsNotValid(
+  operation: Pick<Operation, 'metadata' | 'spec'>,
+  { policy, now }: Pick<PolicySituation, 'policy' | 'now'>,
+): Promise<readonly PolicyViolation[]> {
+  const statement = operation.spec.approval?.statement;
+  if (!needsApproval(operation) || statement === undefined) return [];
+  const fault =
+    policy.signingKey === undefined
+      ? 'cannot be verified: the control plane has not given this cluster its public key (status.odooPublicKey of the Cluster)'
+      : await faultOf(statement, policy.signingKey, operation, policy.clusterId, Math.floor(now.getTime() / 1000));
+  if (fault === undefined) return [];
+  const message = `spec.approval.statement ${fault}; ${askForApproval(policy.clusterId)}`;
+  return [{ reason: Reason.ApprovalInvalid, message }];
+}
+
+async function faultOf(
+  statement: string,
+  key: PublicJwk,
+  { metadata, spec }: Pick<Operation, 'metadata' | 'spec'>,
+  clusterId: string,
+  now: number,
+): Promise<string | undefined> {
+  const read = await openStatement(statement, key);
+  if (typeof read === 'string') return read;
+  const about = `${read.namespace}/${read.name}`;
+  const own = `${metadata.namespace ?? ''}/${metadata.name}`;
+  if (read.cluster_id !== clusterId) return `approves an operation on cluster ${read.cluster_id}; this is ${clusterId}`;
+  if (about !== own) return `approves the operation ${about}; this is ${own}`;
+  if (read.specHash !== approvedSpecHash(spec))
+    return 'approves another spec; the spec was changed since it was approved';
+  if (read.exp <= now) return `expired at ${timeOf(read.exp)}`;
+  if (read.iat > now + SKEW_SECONDS) {
+    return `is of ${timeOf(read.iat)}, which is still to come; compare the clocks of the control plane and this cluster`;
+  }
+  return undefined;
+}
+
+/** The claims, or what is wrong with the statement. */
+async function openStatement(statement: string, key: PublicJwk): Promise<ApprovalStatement | string> {
+  try {
+    const header = decodeProtectedHeader(statement);
+    if (header.alg !== ALG) return `is signed with ${String(header.alg).slice(0, 32)}; ${ALG} is expected`;
+    // The same key signs payloads, detached and with b64: false; none of those is an approval.
+    if (header.crit !== undefined || 'b64' in header) return 'carries critical header members; an approval has none';
+    if (header.kid !== undefined && key.kid !== undefined && header.kid !== key.kid) {
+      return `is signed by key ${header.kid.slice(0, 64)}; this cluster's control plane signs with ${key.kid}`;
+    }
+    const { payload } = await compactVerify(statement, await importJWK({ ...key, kty: 'OKP' }, ALG), {
+      algorithms: [ALG],
+    });
+    const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+    if (Value.Check(ApprovalStatement, claims)) return claims;
+    return `lacks what an approval says: ${Object.keys(ApprovalStatement.properties).join(', ')}`;
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) {
+      return "is forged or altered: its signature is not that of this cluster's control plane";
+    }
+    return 'is not a compact JWS of an approval';
+  }
+}
+
+function timeOf(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString();
+}

@@ -1,0 +1,23 @@
+import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import { chartIsNotAllowed } from './chart-is-not-allowed.ts';
+import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
+import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
+import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+import { sealedValuesAreNotSupported } from './sealed-values-are-not-supported.ts';
+
+/** Everything that forbids an instance here, at admission and at every reconcile; the first decides the reason. */
+export function checkApplicationInstance(
+  instance: Pick<ApplicationInstance, 'metadata' | 'spec'>,
+  situation: PolicySituation,
+): readonly PolicyViolation[] {
+  const { namespace } = instance.metadata;
+  const { targetNamespace } = instance.spec;
+  const elsewhere = targetNamespace === undefined || targetNamespace === namespace ? [] : [targetNamespace];
+  return [
+    ...namespaceIsNotAllowed('namespace', namespace, situation),
+    ...namespaceIsNotLabelled(namespace, situation),
+    ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetNamespace', name, situation)),
+    ...chartIsNotAllowed(instance, situation),
+    ...sealedValuesAreNotSupported(instance),
+  ];
+}

@@ -1,0 +1,25 @@
+import type { Operation } from '../../resources/operation.ts';
+import { approvalIsMissing } from './approval-is-missing.ts';
+import { approvalIsNotValid } from './approval-is-not-valid.ts';
+import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
+import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
+import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
+import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+
+/** Everything that forbids an operation here, at admission and at reconcile; the first decides the reason. */
+export async function checkOperation(
+  operation: Pick<Operation, 'metadata' | 'spec'>,
+  situation: PolicySituation,
+): Promise<readonly PolicyViolation[]> {
+  const { namespace } = operation.metadata;
+  const target = operation.spec.targetRef?.namespace;
+  const elsewhere = target === undefined || target === namespace ? [] : [target];
+  return [
+    ...namespaceIsNotAllowed('namespace', namespace, situation),
+    ...namespaceIsNotLabelled(namespace, situation),
+    ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetRef.namespace', name, situation)),
+    ...operationTemplateIsNotAllowed(operation, situation),
+    ...approvalIsMissing(operation, situation),
+    ...(await approvalIsNotValid(operation, situation)),
+  ];
+}
