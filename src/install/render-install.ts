@@ -2,7 +2,7 @@ import type { KubeObject } from '../resources/kube-object.ts';
 import { SERVICE_ACCOUNT_ANNOTATION } from '../resources/labels.ts';
 import type { InstallFiles } from './install-files.ts';
 import { checkNamespace, checkOperatorOptions, checkServiceAccount, type OperatorOptions } from './install-options.ts';
-import { joinDocuments, objectOf, withFields, withItem, type FieldChange } from './yaml-document.ts';
+import { commentLines, joinDocuments, objectOf, withFields, withItem, type FieldChange } from './yaml-document.ts';
 
 /** A list of objects, and the YAML file that holds exactly them, with comments. */
 export interface Manifest {
@@ -52,6 +52,21 @@ export function renderOperator(files: InstallFiles, options: OperatorOptions = {
       ...(cluster === undefined ? [] : files.cluster.map((text) => named(text, cluster))),
     ],
   );
+}
+
+/**
+ * Both in one file. The definitions come first; still `kubectl` looks up every kind before it applies anything, so with a
+ * Cluster resource in it a first run has to be repeated.
+ *
+ * @throws InstallOptionError
+ */
+export function renderAll(files: InstallFiles, options: OperatorOptions = {}): Manifest {
+  const crds = renderCrds(files);
+  const operator = renderOperator(files, options);
+  const twice =
+    'On a cluster without the definitions apply it twice: kubectl looks up the kind Cluster before it makes it.';
+  const text = commentLines(options.cluster === undefined ? [] : [twice, '']) + crds.text + operator.text;
+  return { text, objects: [...crds.objects, ...operator.objects] };
 }
 
 export interface NamespaceGrant {

@@ -30,10 +30,14 @@ function scalar(value: string | number): Scalar {
   return node;
 }
 
+/** Comment lines; an empty one stays empty. */
+export function commentLines(lines: readonly string[]): string {
+  return lines.map((line) => (line === '' ? '#\n' : `# ${line}\n`)).join('');
+}
+
 /** What `kubectl apply -f` takes: one document per text, after comment lines that say what this file is. */
 export function joinDocuments(header: readonly string[], texts: readonly string[]): string {
-  const comment = header.map((line) => (line === '' ? '#\n' : `# ${line}\n`)).join('');
-  return `${comment}---\n${texts.map((text) => `${text.trim()}\n`).join('---\n')}`;
+  return `${commentLines(header)}---\n${texts.map((text) => `${text.trim()}\n`).join('---\n')}`;
 }
 
 export function objectOf(text: string): KubeObject {

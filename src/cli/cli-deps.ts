@@ -1,0 +1,6 @@
+/** What a command works with besides its arguments. */
+export interface CliDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}

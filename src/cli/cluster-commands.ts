@@ -1,0 +1,74 @@
+import { Option, type Command } from 'commander';
+import { installSteps } from '../install/install-commands.ts';
+import type { CliDeps } from './cli-deps.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+
+interface InstallLink {
+  readonly slug: string;
+  readonly crdsUrl: string;
+  readonly operatorUrl: string;
+  readonly expiresAt: string;
+}
+
+interface ClusterLine {
+  readonly id: string;
+  readonly slug: string;
+  readonly status: string;
+  readonly connectivityMode: string;
+}
+
+/** `servicectl clusters …` */
+export function addClusterCommands(program: Command, deps: CliDeps): void {
+  const clusters = program.command('clusters').description('the clusters of your organization');
+
+  withConnection(clusters.command('list'))
+    .description('prints slug, id, status and mode of each cluster')
+    .action(async (options: ConnectionOptions) => {
+      for await (const { slug, id, status, connectivityMode } of allClusters(options, deps)) {
+        deps.out(`${slug}\t${id}\t${status}\t${connectivityMode}\n`);
+      }
+    });
+
+  withConnection(clusters.command('install-command'))
+    .argument('<cluster>', 'slug or id')
+    .description("prints what the cluster's admin runs to install the operator")
+    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
+    .action(async (cluster: string, options: ConnectionOptions & { readonly output: 'text' | 'json' }) => {
+      const path = `/clusters/${encodeURIComponent(cluster)}/install-link`;
+      const link = await callControlPlane<InstallLink>(options, deps, 'POST', path);
+      deps.out(options.output === 'json' ? `${JSON.stringify(link, null, 2)}\n` : script(link));
+    });
+
+  withConnection(clusters.command('registration-token'))
+    .argument('<cluster>', 'slug or id')
+    .description('issues a registration token, which replaces one not used yet, and prints it alone: meant for a pipe')
+    .action(async (cluster: string, options: ConnectionOptions) => {
+      const path = `/clusters/${encodeURIComponent(cluster)}/registration-token`;
+      const issued = await callControlPlane<{ readonly registrationToken: string }>(options, deps, 'POST', path);
+      deps.out(`${issued.registrationToken}\n`);
+    });
+}
+
+async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ClusterLine> {
+  let cursor: string | undefined;
+  do {
+    const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
+    const page = await callControlPlane<{ readonly items: readonly ClusterLine[]; readonly nextCursor?: string }>(
+      options,
+      deps,
+      'GET',
+      `/clusters${query}`,
+    );
+    yield* page.items;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+/** A script that a shell runs as it is. The token goes from one program to the other and is seen by nobody. */
+function script(link: InstallLink): string {
+  const lines = installSteps(link).map(({ title, command }) => {
+    const readsToken = command.includes('/dev/stdin');
+    return `# ${title}\n${readsToken ? `servicectl clusters registration-token ${link.slug} | ` : ''}${command}\n`;
+  });
+  return `# Installs the operator of cluster ${link.slug}. The links work until ${link.expiresAt}.\n${lines.join('')}`;
+}

@@ -1,0 +1,53 @@
+import { Command, CommanderError } from 'commander';
+import { InstallOptionError } from '../install/install-options.ts';
+import { addClusterCommands } from './cluster-commands.ts';
+import type { CliDeps } from './cli-deps.ts';
+import { CliError, EXIT } from './cli-error.ts';
+import { addNamespaceCommands } from './namespace-commands.ts';
+import { addOperatorCommands } from './operator-commands.ts';
+
+/**
+ * Runs one command.
+ *
+ * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used
+ */
+export async function servicectl(args: readonly string[], deps: CliDeps): Promise<number> {
+  const program = new Command('servicectl');
+  program
+    .description('installs operators and administers clusters')
+    .addHelpText('after', '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line.')
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({ writeOut: deps.out, writeErr: deps.err });
+  addOperatorCommands(program, deps);
+  addNamespaceCommands(program, deps);
+  addClusterCommands(program, deps);
+  inherit(program);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usage(error, deps);
+    if (error instanceof InstallOptionError) {
+      deps.err(`servicectl: ${error.message}\n`);
+      return EXIT.usage;
+    }
+    if (!(error instanceof CliError)) throw error;
+    deps.err(`servicectl: ${error.message}\n${error.next === undefined ? '' : `${error.next}\n`}`);
+    return error.exitCode;
+  }
+}
+
+/** The library has printed its own line already; help that was asked for is no error. */
+function usage(error: CommanderError, deps: CliDeps): number {
+  if (error.code !== 'commander.help') deps.err('See: servicectl --help\n');
+  return EXIT.usage;
+}
+
+/** Each command has its own settings; those for exits and output are everywhere the same. */
+function inherit(command: Command): void {
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inherit(child);
+  }
+}
