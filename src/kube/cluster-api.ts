@@ -23,6 +23,8 @@ export interface WatchOptions extends ListOptions {
   readonly resourceVersion: string;
   /** Asked of the server, so that a silent connection ends; a client-side margin is added. */
   readonly timeoutSeconds?: number;
+  /** Called once the server has begun to answer: it may take long until the first event. */
+  readonly onOpen?: () => void;
 }
 
 export type WatchEvent<T extends KubeObject> =

@@ -10,6 +10,10 @@ export interface InformerDeps {
   readonly kind: KindRef;
   readonly namespace?: string;
   readonly labelSelector?: string;
+  /** Longest wait between two tries, in milliseconds (default 30,000). */
+  readonly maxWaitMs?: number;
+  /** What keeps it from listing or watching now; undefined once it watches. Told at every try. */
+  readonly onHealth?: (fault: unknown) => void;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -26,6 +30,7 @@ const WAIT = { minMs: 100, maxMs: 30_000 };
  */
 export function createInformer<T extends KubeObject>(deps: InformerDeps): Informer<T> {
   const cache = new ObjectCache<T>(deps.logger);
+  const wait = { ...WAIT, maxMs: deps.maxWaitMs ?? WAIT.maxMs };
   const firstList = Promise.withResolvers<void>();
   // Rejected when `run` ends before the first list; whoever waits is told, and nobody waiting is no fault.
   firstList.promise.catch(() => undefined);
@@ -39,7 +44,8 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
   const follow = async (resourceVersion: string, signal: AbortSignal): Promise<boolean> => {
     let heard = false;
     const started = deps.clock.now().getTime();
-    const events = deps.api.watch<T>(deps.kind, { ...scope, resourceVersion }, signal);
+    const onOpen = (): void => deps.onHealth?.(undefined);
+    const events = deps.api.watch<T>(deps.kind, { ...scope, resourceVersion, onOpen }, signal);
     for await (const event of events) {
       heard = true;
       version = take(event) ?? version;
@@ -89,6 +95,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
         } catch (error) {
           if (signal.aborted) break;
           failures += 1;
+          deps.onHealth?.(error);
           version = mustListAgain(error) ? undefined : version;
           // A server that is away for an hour is one line of the log, not one for every attempt.
           const message = error instanceof Error ? error.message : String(error);
@@ -96,7 +103,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
           if (level === 'warn') said = message;
           deps.logger[level]({ kind: deps.kind.kind, failures, problem: message }, 'watching is interrupted');
         }
-        if (failures > 0) await deps.clock.sleep(backoffMs(WAIT, failures, deps.random), signal).catch(() => undefined);
+        if (failures > 0) await deps.clock.sleep(backoffMs(wait, failures, deps.random), signal).catch(() => undefined);
       }
       firstList.reject(signal.reason);
     },

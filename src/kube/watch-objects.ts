@@ -13,7 +13,12 @@ export const DEAD_AFTER_MS = 15_000;
  */
 export async function* watchObjects<T extends KubeObject>(
   deps: RequestDeps,
-  ask: { readonly kind: KindRef; readonly path: string; readonly timeoutSeconds: number },
+  ask: {
+    readonly kind: KindRef;
+    readonly path: string;
+    readonly timeoutSeconds: number;
+    readonly onOpen?: () => void;
+  },
   signal: AbortSignal,
 ): AsyncIterable<WatchEvent<T>> {
   if (signal.aborted) return;
@@ -31,6 +36,7 @@ export async function* watchObjects<T extends KubeObject>(
   );
   try {
     const body = await openStream(deps, { method: 'GET', path: ask.path }, stop.signal);
+    ask.onOpen?.();
     for await (const line of watchLines(body, where)) {
       yield eventOf<T>(line, ask.kind, where);
     }

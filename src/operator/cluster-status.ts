@@ -16,6 +16,8 @@ export interface ClusterStatusDeps {
   readonly cluster: () => Cluster;
   readonly reporter: Reporter;
   readonly lastContact: () => Date | undefined;
+  /** What keeps the status from being written; undefined once it was. */
+  readonly onFault?: (fault: unknown) => void;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -97,9 +99,11 @@ export class ClusterStatusWriter {
         else await this.#wake.wait(signal);
         await this.flush(signal);
         failures = 0;
+        this.#deps.onFault?.(undefined);
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
+        this.#deps.onFault?.(error);
         const level = failures === 1 ? 'debug' : 'warn';
         this.#deps.logger[level]({ err: error, failures }, 'the status of the Cluster resource cannot be written yet');
       }

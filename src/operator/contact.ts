@@ -1,3 +1,5 @@
+import type { Condition } from '../protocol/condition.ts';
+import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** `Connected=False` after so many failures in a row, or so long without an answer (decisions, "Custom resources"). */
@@ -65,4 +67,22 @@ export class Contact {
     this.#message = message;
     this.#deps.onChange(state, message);
   }
+}
+
+/** `Connected` of the Cluster's status; undefined while a connection is only being sought again. */
+export function connectedCondition(
+  state: ContactState,
+  message: string,
+): Omit<Condition, 'lastTransitionTime'> | undefined {
+  if (state === 'reconnecting') return undefined;
+  if (state === 'connected') {
+    const reason = Reason.ControlPlaneReachable;
+    return { type: 'Connected', status: 'True', reason, message: 'The control plane answers.' };
+  }
+  return {
+    type: 'Connected',
+    status: 'False',
+    reason: Reason.ControlPlaneUnreachable,
+    message: `The control plane does not answer: ${message}. Reconciliation goes on with what is known.`,
+  };
 }

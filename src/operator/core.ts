@@ -9,6 +9,8 @@ import { createApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import { Inventory } from '../reconcile/inventory.ts';
+import type { Grant } from '../reconcile/namespace-watches.ts';
+import type { NamespaceGrants } from '../reconcile/pass.ts';
 import { startReconciler, type Reconciler } from '../reconcile/reconciler.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { backoffMs } from '../runtime/backoff.ts';
@@ -32,9 +34,13 @@ export interface CoreDeps {
   readonly onRewritten: (message: string) => void;
   /** Every controller has its first lists and runs. */
   readonly onRunning: () => void;
+  /** `what` does not work for this fault; undefined: it works (again). */
+  readonly onFault: (what: string, fault: unknown) => void;
+  readonly onGrants: (grants: ReadonlyMap<string, Grant>) => void;
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
+const INVENTORY_FAULT = 'the inventory cannot be read, and nothing is applied before';
 const MANIFEST_KEY = /^(?:apps|operations)\//;
 
 /**
@@ -65,7 +71,11 @@ export class Core {
       onRewritten: deps.onRewritten,
       allowFile: false,
     });
-    const applyLoop = createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter });
+    const grants: NamespaceGrants = {
+      isDenied: (name) => this.#reconciler?.isDenied(name) === true,
+      doubt: (name) => this.#reconciler?.doubt(name),
+    };
+    const applyLoop = createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter, grants });
     const { onRead, onReport } = deps;
     this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, onRead, onReport });
   }
@@ -77,7 +87,7 @@ export class Core {
   }
 
   policyChanged(): void {
-    this.#sync.policyChanged();
+    this.#sync.lookAgain();
     for (const listener of this.#policyListeners) listener();
   }
 
@@ -107,6 +117,15 @@ export class Core {
       logger,
       policy,
       onPolicyChange: (listener) => this.#policyListeners.push(listener),
+      onWatch: (kind, fault) => this.#deps.onFault(`${kind} cannot be watched`, fault),
+      onGrants: (grants) => {
+        this.#deps.onGrants(grants);
+        this.#sync.lookAgain();
+      },
+      onDelivered: (object, isGone) => this.#sync.noteChange(object, isGone),
+      onNamespace: (name) => {
+        if (policy().allowedNamespaces.includes(name)) this.#sync.lookAgain();
+      },
     });
     this.#reconciler = reconciler;
     try {
@@ -129,9 +148,11 @@ export class Core {
     for (let attempt = 1; ; attempt += 1) {
       try {
         await this.#inventory.load(signal);
+        this.#deps.onFault(INVENTORY_FAULT, undefined);
         return;
       } catch (error) {
         signal.throwIfAborted();
+        this.#deps.onFault(INVENTORY_FAULT, error);
         this.#deps.logger.warn({ err: error, attempt }, 'the inventory cannot be read yet; nothing is applied before');
         await this.#deps.clock.sleep(backoffMs(RETRY, attempt, this.#deps.random), signal);
       }

@@ -1,7 +1,9 @@
+import { Value } from 'typebox/value';
 import type { AgentConfig } from '../protocol/agent-config.ts';
+import { PublicJwk } from '../protocol/register.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import { pauseOf } from '../reconcile/pause.ts';
 import type { Cluster, ClusterStatus } from '../resources/cluster.ts';
-import { PAUSED_ANNOTATION } from '../resources/labels.ts';
 
 /** The part of `Cluster.status` that an answer of `/config` decides. */
 export function projectionOf(config: AgentConfig, revision: string | undefined): Partial<ClusterStatus> {
@@ -29,6 +31,7 @@ export function projectionOf(config: AgentConfig, revision: string | undefined):
 export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy | undefined {
   const { clusterId, connectivityMode, deliveryEpoch } = status;
   if (clusterId === undefined || connectivityMode === undefined || deliveryEpoch === undefined) return undefined;
+  const pause = pauseOf(cluster);
   return {
     clusterId,
     mode: connectivityMode,
@@ -36,8 +39,21 @@ export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy
     allowedNamespaces: status.allowedNamespaces ?? [],
     catalogEntries: status.catalogEntries ?? [],
     operationTemplates: status.operationTemplates ?? [],
-    paused: cluster.metadata.annotations?.[PAUSED_ANNOTATION] === 'true',
+    ...signingKeyOf(status),
+    paused: pause !== undefined,
+    ...(pause === undefined ? {} : { pause }),
   };
+}
+
+/** The pinned key, as it is given to those who verify approvals. One that cannot be read verifies nothing. */
+function signingKeyOf({ odooPublicKey }: ClusterStatus): Pick<ClusterPolicy, 'signingKey'> {
+  if (odooPublicKey === undefined) return {};
+  try {
+    const key: unknown = JSON.parse(odooPublicKey);
+    return Value.Check(PublicJwk, key) ? { signingKey: key } : {};
+  } catch {
+    return {};
+  }
 }
 
 /**

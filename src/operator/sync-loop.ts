@@ -1,6 +1,8 @@
 import type { DesiredSet, Source } from '../delivery/delivery.ts';
 import type { ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
+import { HandEdits } from '../reconcile/hand-edits.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -19,28 +21,40 @@ export interface SyncLoopDeps {
 
 const RETRY = { minMs: 1000, maxMs: 60_000 };
 const SOURCE_RETRY = { minMs: 1000, maxMs: 60_000 };
+/** The set is compared with the cluster so often although nothing called for it, and up to a fifth later. */
+const PERIOD_MS = 10 * 60_000;
 
 /**
  * source ──► the newest set ──► apply ──► report; the same set again with growing waits as long as some item may go through
- * later, and at once when what is allowed changes. A newer set takes the place of one that waits.
+ * later, at once when what is allowed changes or an object was edited by hand, and now and then in any case. A newer set
+ * takes the place of one that waits. A set that brings nothing but faults leaves what was wanted before wanted.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   readonly #wake = new Wake();
+  readonly #edits = new HandEdits();
   #newest: DesiredSet | undefined;
+  /** The last set that says what is wanted. */
+  #good: DesiredSet | undefined;
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
   }
 
-  /** What is allowed changed: the present set is applied again. */
-  policyChanged(): void {
+  /** What is allowed, or where the operator may work, changed: the present set is applied again. */
+  lookAgain(): void {
     this.#wake.ring();
+  }
+
+  /** A watch shows a change of an object of a kind that sources deliver. */
+  noteChange(object: KubeObject, isGone: boolean): void {
+    if (this.#edits.calls(this.#good, object, isGone)) this.#wake.ring();
   }
 
   /** The source is not the cluster's any more: nothing of it is applied again. */
   forget(): void {
     this.#newest = undefined;
+    this.#good = undefined;
   }
 
   /** Runs until aborted. */
@@ -52,8 +66,8 @@ export class SyncLoop {
     for (let failures = 1; !signal.aborted; failures += 1) {
       try {
         for await (const set of this.#deps.source.desired(signal)) {
-          // A set that brings only faults says nothing of what was wanted before: that is not forgotten.
           this.#newest = set;
+          if (!bringsOnlyFaults(set)) this.#good = set;
           this.#deps.onRead(set);
           this.#wake.ring();
           failures = 1;
@@ -70,11 +84,11 @@ export class SyncLoop {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        const wait = failures === 0 ? undefined : backoffMs(RETRY, failures, this.#deps.random);
-        const rung =
-          wait === undefined ? await this.#rung(signal) : await this.#wake.waitAtMost(wait, this.#deps.clock, signal);
+        const period = PERIOD_MS * (1 + this.#deps.random() / 5);
+        const wait = failures === 0 ? period : Math.min(period, backoffMs(RETRY, failures, this.#deps.random));
+        const rung = await this.#wake.waitAtMost(wait, this.#deps.clock, signal);
         if (rung === 'rung') failures = 0;
-        const set = this.#newest;
+        const set = this.#wanted();
         if (set === undefined) continue;
         const report = await this.#deps.applyLoop.apply(set, signal);
         failures = report.retryable ? failures + 1 : 0;
@@ -88,8 +102,14 @@ export class SyncLoop {
     }
   }
 
-  async #rung(signal: AbortSignal): Promise<'rung'> {
-    await this.#wake.wait(signal);
-    return 'rung';
+  #wanted(): DesiredSet | undefined {
+    const newest = this.#newest;
+    const good = this.#good;
+    if (newest === undefined || good === undefined || good === newest) return newest;
+    return { ...good, revision: newest.revision, scope: 'partial', faults: newest.faults };
   }
+}
+
+function bringsOnlyFaults({ scope, objects, removals }: DesiredSet): boolean {
+  return scope === 'partial' && objects.length === 0 && removals.length === 0;
 }

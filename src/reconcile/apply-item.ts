@@ -4,7 +4,7 @@ import { refOf } from '../resources/kube-object.ts';
 import { FIELD_MANAGER, INTENT_ID_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { decideApply, type ApplyDecision } from './decide-apply.ts';
-import { apiIsGone, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
+import { apiIsGone, isDenied, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
 import { failed } from './refusal.ts';
 
@@ -27,6 +27,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
         policy: pass.policy,
         record: inventory.find(ref),
         lastPair: inventory.lastPair(ref),
+        isDenied: pass.deps.grants?.isDenied(namespace) === true,
       });
       if (decision.kind === 'refuse') return decision.outcome;
       if (decision.kind === 'keep') {
@@ -51,6 +52,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
   } catch (error) {
     signal.throwIfAborted();
     pass.noteAnswer(!isNoAnswer(error));
+    if (isDenied(error)) pass.deps.grants?.doubt(namespace);
     return outcomeOfFailure(error, 'apply', namespace);
   }
 }

@@ -10,11 +10,12 @@ import type { ApplyReport } from './apply-report.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import { objectKey } from './inventory-record.ts';
-import { Pass } from './pass.ts';
+import { Pass, type NamespaceGrants } from './pass.ts';
 import { failed } from './refusal.ts';
 import { refOfTombstone, removeItem } from './remove-item.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import { refOfRecord, vanished } from './vanished.ts';
+import { writesArePaused } from './write-checks.ts';
 
 /** Writes under way at a time: enough to hide latency, few enough for a small API server. */
 const CONCURRENCY = 8;
@@ -33,6 +34,7 @@ export interface ApplyLoopDeps {
   readonly policy: () => ClusterPolicy;
   /** Told of uninstalls whose object was not there any more. */
   readonly reporter?: Reporter;
+  readonly grants?: NamespaceGrants;
 }
 
 export function createApplyLoop(deps: ApplyLoopDeps): ApplyLoop {
@@ -40,7 +42,9 @@ export function createApplyLoop(deps: ApplyLoopDeps): ApplyLoop {
 }
 
 async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSignal): Promise<ApplyReport> {
-  const pass = new Pass(deps, deps.policy(), set.revision);
+  const policy = deps.policy();
+  if (policy.paused) return pausedReport(set, policy);
+  const pass = new Pass(deps, policy, set.revision);
   const outcomes = new Map<string, Outcome>();
   let inventoryBehind = false;
   const records = deps.inventory.records();
@@ -103,6 +107,20 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     removedWithoutTombstone: removedWithoutTombstone.sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1)),
     faults: set.faults,
     retryable: inventoryBehind || [...outcomes.values()].some(mayPass),
+  };
+}
+
+/** Break-glass on the Cluster: nothing is looked at, let alone written, and one fault says why. */
+function pausedReport(set: DesiredSet, policy: ClusterPolicy): ApplyReport {
+  const message = writesArePaused(policy)?.message ?? '';
+  return {
+    revision: set.revision,
+    complete: false,
+    outcomes: new Map(),
+    removals: new Set(),
+    removedWithoutTombstone: [],
+    faults: [...set.faults, { key: 'Cluster', reason: Reason.Paused, message }],
+    retryable: false,
   };
 }
 

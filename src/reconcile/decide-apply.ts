@@ -11,6 +11,7 @@ import {
   isManaged,
   kindIsNotDelivered,
   namespaceIsNotAllowed,
+  namespaceIsNotGranted,
   namespaceIsNotThere,
   writesArePaused,
 } from './write-checks.ts';
@@ -24,6 +25,8 @@ export interface ApplySituation {
   readonly record: InventoryRecord | undefined;
   /** The highest pair known for an object by this name, present or since deleted. */
   readonly lastPair: SourcePair | undefined;
+  /** The operator is known to have no rights in the namespace. */
+  readonly isDenied?: boolean;
 }
 
 export type ApplyDecision =
@@ -48,6 +51,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
     orderIsOld(situation) ??
     writesArePaused(policy, namespace, live, desired) ??
     namespaceIsNotThere(name ?? '', namespace) ??
+    namespaceIsNotGranted(name ?? '', situation.isDenied) ??
     liveIsNotOurs(live, policy);
   const pair = pairOf(desired);
   if (outcome !== undefined) return { kind: 'refuse', outcome };

@@ -6,7 +6,13 @@ import { compareSource, formatSource, type SourcePair } from '../resources/sourc
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { refused, stale, type Refusal } from './refusal.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
-import { isManaged, kindIsNotDelivered, namespaceIsNotAllowed, writesArePaused } from './write-checks.ts';
+import {
+  isManaged,
+  kindIsNotDelivered,
+  namespaceIsNotAllowed,
+  namespaceIsNotGranted,
+  writesArePaused,
+} from './write-checks.ts';
 
 /** Everything that the decision about one tombstone rests on. */
 export interface RemovalSituation {
@@ -18,6 +24,8 @@ export interface RemovalSituation {
   readonly recordedPair: SourcePair | undefined;
   /** The pair of a manifest of the same object in the same set. */
   readonly wantedPair: SourcePair | undefined;
+  /** The operator is known to have no rights in the namespace. */
+  readonly isDenied?: boolean;
 }
 
 export type RemovalDecision =
@@ -41,7 +49,8 @@ export function decideRemoval(situation: RemovalSituation): RemovalDecision {
     incarnationDiffers(tombstone, uid) ??
     liveIsNotOurs(live, policy) ??
     liveIsNewer(situation, live) ??
-    writesArePaused(policy, namespace, live);
+    writesArePaused(policy, namespace, live) ??
+    namespaceIsNotGranted(tombstone.namespace, situation.isDenied);
   if (held !== undefined) return { kind: 'refuse', outcome: held };
   const annotated = live.metadata.annotations?.[TOMBSTONE_ANNOTATION] === tombstone.intentId;
   if (live.metadata.deletionTimestamp !== undefined && annotated) return { kind: 'deleting' };

@@ -33,14 +33,17 @@ export function outcomeOfFailure(error: unknown, verb: 'apply' | 'delete', names
   if (isFieldConflict(error)) return conflict(Reason.ApplyConflict, conflictMessage(error));
   const reason = verb === 'apply' ? Reason.ApplyFailed : Reason.DeleteFailed;
   if (error.status === 0) return failed(reason, `the API server does not answer: ${error.message}`);
-  if (error.status === 403 && isForbiddenByRbac(error)) {
-    return refused(
-      Reason.NamespaceNotGranted,
-      `the operator has no rights in namespace ${namespace}; a cluster admin applies what ` +
-        `'servicectl namespaces add ${namespace}' prints (${error.message})`,
-    );
+  if (isForbiddenByRbac(error)) {
+    return refused(Reason.NamespaceNotGranted, `${notGrantedMessage(namespace)} (${error.message})`);
   }
   return failed(reason, `${error.message} (${error.status} ${error.reason})`);
+}
+
+export function notGrantedMessage(namespace: string): string {
+  return (
+    `the operator has no rights in namespace ${namespace}; a cluster admin applies what ` +
+    `'servicectl namespaces add ${namespace}' prints, which is noticed within 15 s`
+  );
 }
 
 /** Names field manager and field path of every conflict (specification, "Job result body"). */
@@ -56,7 +59,12 @@ export function conflictMessage(error: KubeError): string {
   return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
 
+/** The rights are missing, or the credential is not taken any more. An admission webhook that says no is not meant. */
+export function isDenied(error: unknown): boolean {
+  return error instanceof KubeError && (error.status === 401 || isForbiddenByRbac(error));
+}
+
 /** RBAC's own words; a webhook that says no is 403 too, and a grant would not help there. */
 function isForbiddenByRbac(error: KubeError): boolean {
-  return /cannot \w+ resource/.test(error.message);
+  return error.status === 403 && /cannot \w+ resource/.test(error.message);
 }

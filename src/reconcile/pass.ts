@@ -10,6 +10,13 @@ import { LiveObjects } from './live-objects.ts';
 /** Requests without an answer, in a row. */
 const GONE_AFTER = 3;
 
+/** What is known of the operator's rights in namespaces. */
+export interface NamespaceGrants {
+  isDenied(namespace: string): boolean;
+  /** A write there was forbidden. */
+  doubt(namespace: string): void;
+}
+
 /** What one pass over a desired set works with: one policy and one view of the cluster from its first item to its last. */
 export class Pass {
   readonly deps: {
@@ -17,6 +24,7 @@ export class Pass {
     readonly inventory: Inventory;
     readonly clock: Clock;
     readonly reporter?: Reporter;
+    readonly grants?: NamespaceGrants;
   };
   readonly policy: ClusterPolicy;
   readonly revision: string;

@@ -2,16 +2,8 @@ import type { Reporter, StatusChange } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import { WorkQueue, type WorkResult } from '../kube/work-queue.ts';
 import { APPLICATION_INSTANCE_KIND, type ApplicationInstance } from '../resources/application-instance.ts';
-import { HELM_RELEASE, type HelmRelease } from '../resources/flux-helm-release.ts';
-import { HELM_REPOSITORY, type HelmRepository } from '../resources/flux-helm-repository.ts';
-import { OCI_REPOSITORY, type OciRepository } from '../resources/flux-oci-repository.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
-import {
-  APPLICATION_INSTANCE_LABEL,
-  APPS_API_VERSION,
-  INTENT_ID_ANNOTATION,
-  OPS_API_VERSION,
-} from '../resources/labels.ts';
+import { APPS_API_VERSION, INTENT_ID_ANNOTATION, OPS_API_VERSION } from '../resources/labels.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -19,9 +11,13 @@ import { reconcileInstance } from './application-instance/application-instance-c
 import type { ClusterEventRecorder } from './application-instance/instance-pass.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
+import { NamespaceWatches, type Grant } from './namespace-watches.ts';
 import { reconcileOperation } from './operation/operation-controller.ts';
+import type { NamespaceGrants } from './pass.ts';
 import { sourceOf } from './status-source.ts';
+import { UnwrittenStatus } from './unwritten-status.ts';
 import { Watched } from './watched.ts';
+import { namespaceIsOpen } from './write-checks.ts';
 import { resourceRefOf, type OwnObject } from './write-status.ts';
 
 export interface ReconcilerDeps {
@@ -36,9 +32,16 @@ export interface ReconcilerDeps {
   readonly policy: () => ClusterPolicy;
   /** Registers a callback: everything is looked at again when the policy changes. */
   readonly onPolicyChange?: (listener: () => void) => void;
+  /** What keeps one of our own kinds from being watched; undefined once it is. */
+  readonly onWatch?: (kind: string, fault: unknown) => void;
+  /** The namespaces where the operator works, and how far it is in each. */
+  readonly onGrants?: (grants: ReadonlyMap<string, Grant>) => void;
+  /** An object of a kind that sources deliver changed or is gone. */
+  readonly onDelivered?: (object: KubeObject, isGone: boolean) => void;
+  readonly onNamespace?: (namespace: string) => void;
 }
 
-export interface Reconciler extends AsyncDisposable {
+export interface Reconciler extends AsyncDisposable, NamespaceGrants {
   /** Resolves once the objects of our own kinds are known and worked on. Flux' kinds may come later, or never. */
   synced(signal?: AbortSignal): Promise<void>;
   /** Current conditions of every ApplicationInstance and Operation (`before` empty): what a full snapshot sends. */
@@ -49,18 +52,11 @@ export interface Reconciler extends AsyncDisposable {
 export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const stop = new AbortController();
   const { signal } = stop;
-  const instances = new Watched<ApplicationInstance>(deps, {
-    apiVersion: APPS_API_VERSION,
-    kind: APPLICATION_INSTANCE_KIND,
-  });
-  const operations = new Watched<Operation>(deps, { apiVersion: OPS_API_VERSION, kind: OPERATION_KIND });
-  const namespaces = new Watched<KubeObject>(deps, { apiVersion: 'v1', kind: 'Namespace' });
-  // Flux' objects of others are many and none of our business.
-  const releases = new Watched<HelmRelease>(deps, HELM_RELEASE, APPLICATION_INSTANCE_LABEL);
-  const ociRepositories = new Watched<OciRepository>(deps, OCI_REPOSITORY, APPLICATION_INSTANCE_LABEL);
-  const helmRepositories = new Watched<HelmRepository>(deps, HELM_REPOSITORY, APPLICATION_INSTANCE_LABEL);
-  const watches = { instances, releases, ociRepositories, helmRepositories, namespaces };
-
+  const ownKind = <T extends KubeObject>(apiVersion: string, kind: string): Watched<T> =>
+    new Watched<T>(deps, { apiVersion, kind }, { onHealth: (fault) => deps.onWatch?.(kind, fault) });
+  const instances = ownKind<ApplicationInstance>(APPS_API_VERSION, APPLICATION_INSTANCE_KIND);
+  const operations = ownKind<Operation>(OPS_API_VERSION, OPERATION_KIND);
+  const namespaces = ownKind<KubeObject>('v1', 'Namespace');
   const instanceQueue = new WorkQueue({ ...deps, name: APPLICATION_INSTANCE_KIND });
   const operationQueue = new WorkQueue({ ...deps, name: OPERATION_KIND });
   const lookAgain = (namespace?: string): void => {
@@ -71,33 +67,58 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
       if (namespace === undefined || metadata.namespace === namespace) operationQueue.add(keyOf(metadata));
     }
   };
-  instances.onChange(({ metadata }) => instanceQueue.add(keyOf(metadata)));
-  operations.onChange(({ metadata }) => operationQueue.add(keyOf(metadata)));
-  namespaces.onChange(({ metadata }) => lookAgain(metadata.name));
-  for (const flux of [releases, ociRepositories, helmRepositories]) {
-    flux.onChange((object) => {
-      const name = object.metadata.labels?.[APPLICATION_INSTANCE_LABEL];
-      if (name !== undefined) instanceQueue.add(keyOf({ ...object.metadata, name }));
-    });
-    flux.synced(signal).then(
-      () => lookAgain(),
-      () => undefined,
-    );
-  }
-  deps.onPolicyChange?.(() => lookAgain());
+  const flux = new NamespaceWatches({
+    ...deps,
+    onChange: (namespace, name) => instanceQueue.add(keyOf({ namespace, name })),
+    onGrant: (namespace, grant) => {
+      // While its watches are on their way the server itself is asked, by whoever has something to do there.
+      if (grant === 'granted' || grant === 'not_granted') lookAgain(namespace);
+      deps.onGrants?.(flux.grants());
+    },
+  });
+  const openNamespaces = (): void => {
+    const policy = deps.policy();
+    const open = namespaces.list().filter((object) => namespaceIsOpen(object.metadata.name, object, policy));
+    flux.open(new Set(open.map(({ metadata }) => metadata.name)));
+    deps.onGrants?.(flux.grants());
+  };
+  const watches = { instances, flux, namespaces };
+  const unwritten = new UnwrittenStatus(deps.reporter);
+
+  instances.onChange((object, isGone) => {
+    instanceQueue.add(keyOf(object.metadata));
+    if (isGone) unwritten.forget(object);
+    deps.onDelivered?.(object, isGone);
+  });
+  operations.onChange((object, isGone) => {
+    operationQueue.add(keyOf(object.metadata));
+    if (isGone) unwritten.forget(object);
+    deps.onDelivered?.(object, isGone);
+  });
+  namespaces.onChange(({ metadata }) => {
+    if (namespaces.isSynced) openNamespaces();
+    lookAgain(metadata.name);
+    deps.onNamespace?.(metadata.name);
+  });
+  deps.onPolicyChange?.(() => {
+    openNamespaces();
+    lookAgain();
+  });
 
   const workers = async (): Promise<void> => {
     await Promise.all([instances, operations, namespaces].map((watched) => watched.synced(signal)));
+    openNamespaces();
+    const withStatus = { ...deps, unwritten };
     await Promise.all([
-      instanceQueue.run((key) => reconcileInstance(deps, watches, namesOf(key), signal), signal),
+      instanceQueue.run((key) => reconcileInstance(withStatus, watches, namesOf(key), signal), signal),
       operationQueue.run(async (key): Promise<WorkResult> => {
-        await reconcileOperation(deps, operations, namesOf(key), signal);
+        await reconcileOperation(withStatus, { operations, namespaces }, namesOf(key), signal);
         return {};
       }, signal),
     ]);
   };
   const running = Promise.allSettled([
-    ...[...Object.values(watches), operations].map(async (watched: { run(signal: AbortSignal): Promise<void> }) => {
+    ...[instances, operations, namespaces, flux].map(async (watched: { run(signal: AbortSignal): Promise<void> }) => {
       await watched.run(signal);
     }),
     workers(),
@@ -110,7 +131,9 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
     snapshot: () =>
       [...instances.list(), ...operations.list()]
         .filter((object) => (object.status?.conditions ?? []).length > 0)
-        .map((object) => snapshotOf(object, deps)),
+        .map((object) => snapshotOf(object, deps, unwritten)),
+    isDenied: (namespace) => flux.grantOf(namespace) === 'not_granted',
+    doubt: (namespace) => flux.doubt(namespace),
     async [Symbol.asyncDispose]() {
       stop.abort();
       await running;
@@ -122,15 +145,21 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
  * The status as it stands, with what it is about: that may be an earlier spec and intent than the object now has, and a
  * Ready of the one must not be taken for the other's.
  */
-function snapshotOf(object: OwnObject, { inventory, policy }: ReconcilerDeps): StatusChange {
+function snapshotOf(
+  object: OwnObject,
+  { inventory, policy }: ReconcilerDeps,
+  unwritten: UnwrittenStatus,
+): StatusChange {
   const { status } = object;
+  const told = unwritten.of(object);
   const isPresent = status?.source?.intentId === object.metadata.annotations?.[INTENT_ID_ANNOTATION];
   const generation = status?.observedGeneration;
   return {
     ref: { ...resourceRefOf(object), ...(generation === undefined ? {} : { generation }) },
     before: [],
-    after: status?.conditions ?? [],
-    source: isPresent ? sourceOf(object, inventory, policy()) : (status?.source ?? {}),
+    after: told?.conditions ?? status?.conditions ?? [],
+    source:
+      told !== undefined ? told.source : isPresent ? sourceOf(object, inventory, policy()) : (status?.source ?? {}),
   };
 }
 

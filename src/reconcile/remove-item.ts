@@ -5,7 +5,7 @@ import { META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../resources/labels.ts
 import { Reason } from '../resources/reasons.ts';
 import type { SourcePair } from '../resources/source-annotation.ts';
 import { decideRemoval } from './decide-removal.ts';
-import { apiIsGone, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
+import { apiIsGone, isDenied, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
 import { failed } from './refusal.ts';
 import { reportGone } from './report-gone.ts';
@@ -32,6 +32,7 @@ export async function removeItem(
         policy: pass.policy,
         recordedPair: live === undefined ? undefined : inventory.find(ref),
         wantedPair,
+        isDenied: pass.deps.grants?.isDenied(tombstone.namespace) === true,
       });
       if (decision.kind === 'refuse') return decision.outcome;
       if (decision.kind === 'absent') {
@@ -64,6 +65,7 @@ export async function removeItem(
   } catch (error) {
     signal.throwIfAborted();
     pass.noteAnswer(!isNoAnswer(error));
+    if (isDenied(error)) pass.deps.grants?.doubt(tombstone.namespace);
     return outcomeOfFailure(error, 'delete', tombstone.namespace);
   }
 }

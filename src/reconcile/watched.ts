@@ -12,31 +12,52 @@ export interface WatchedDeps {
   readonly logger: Logger;
 }
 
+/** Which objects of a kind, and how patiently. */
+export interface WatchedScope {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  /** Longest wait between two tries, in milliseconds. */
+  readonly maxWaitMs?: number;
+  /** What keeps it from watching now; undefined once it watches. */
+  readonly onHealth?: (fault: unknown) => void;
+}
+
+/** One kind as the steps of a pass see it, be it from one watch or from several. */
+export interface WatchedView<T extends KubeObject> {
+  readonly kind: KindRef;
+  /** @throws KubeError */
+  get(namespace: string | undefined, name: string, signal: AbortSignal): Promise<T | undefined>;
+  /** After a write of one's own: the object as the API server answered it. */
+  note(written: T): void;
+}
+
 /** One kind as a controller sees it: from the watch, corrected by the controller's own writes. */
-export class Watched<T extends KubeObject> {
+export class Watched<T extends KubeObject> implements WatchedView<T> {
   readonly kind: KindRef;
   readonly #deps: WatchedDeps;
   readonly #informer: Informer<T>;
   readonly #fresh: FreshObjects;
   #isSynced = false;
 
-  constructor(deps: WatchedDeps, kind: KindRef, labelSelector?: string) {
+  constructor(deps: WatchedDeps, kind: KindRef, scope: WatchedScope = {}) {
     this.kind = { apiVersion: kind.apiVersion, kind: kind.kind };
     this.#deps = deps;
     this.#fresh = new FreshObjects(deps.api);
-    this.#informer = createInformer<T>({
-      ...deps,
-      kind: this.kind,
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-    });
+    const { api, clock, random, logger } = deps;
+    this.#informer = createInformer<T>({ api, clock, random, logger, kind: this.kind, ...scope });
   }
 
-  onChange(listener: (object: T) => void): void {
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Called with the object as it is, or as it was last when it is gone. */
+  onChange(listener: (object: T, isGone: boolean) => void): void {
     this.#informer.onChange((before, after) => {
       const object = after ?? before;
       if (object === undefined) return;
       if (after === undefined) this.#fresh.forget(this.refOf(object.metadata.namespace, object.metadata.name));
-      listener(object);
+      listener(object, after === undefined);
     });
   }
 

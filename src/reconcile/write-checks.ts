@@ -10,6 +10,9 @@ import {
 import { Reason } from '../resources/reasons.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { isDeliveredKind } from './delivered-kinds.ts';
+import { notGrantedMessage } from './kube-failure.ts';
+import { pauseOf } from './pause.ts';
+import { namespaceIsNotLabelled } from './policy/namespace-is-not-labelled.ts';
 import { failed, refused, type Refusal } from './refusal.ts';
 
 export function kindIsNotDelivered(ref: ObjectRef): Refusal | undefined {
@@ -40,14 +43,13 @@ export function namespaceIsNotThere(name: string, namespace: KubeObject | undefi
   if (namespace.metadata.deletionTimestamp !== undefined) {
     return failed(Reason.ApplyFailed, `namespace ${name} is being deleted; nothing is applied in it`);
   }
-  if (namespace.metadata.labels?.[NAMESPACE_LABEL] !== NAMESPACE_LABEL_VALUE) {
-    return refused(
-      Reason.NamespaceNotAllowed,
-      `namespace ${name} is not labelled for the operator; a cluster admin runs: ` +
-        `kubectl label namespace ${name} ${NAMESPACE_LABEL}=${NAMESPACE_LABEL_VALUE}`,
-    );
-  }
-  return undefined;
+  const [unlabelled] = namespaceIsNotLabelled(name, { namespace });
+  return unlabelled === undefined ? undefined : refused(unlabelled.reason, unlabelled.message);
+}
+
+/** Known beforehand, so that no write is tried that would only be denied. */
+export function namespaceIsNotGranted(name: string, isDenied: boolean | undefined): Refusal | undefined {
+  return isDenied === true ? refused(Reason.NamespaceNotGranted, notGrantedMessage(name)) : undefined;
 }
 
 /** Whether the paused annotation stands on any of them, or on the Cluster; says on which. */
@@ -55,12 +57,16 @@ export function writesArePaused(
   policy: ClusterPolicy,
   ...objects: readonly (KubeObject | undefined)[]
 ): Refusal | undefined {
-  const on = policy.paused
-    ? 'the Cluster'
-    : objects
-        .filter((object) => object?.metadata.annotations?.[PAUSED_ANNOTATION] === 'true')
-        .map((object) => `${object?.kind} ${object?.metadata.name}`)[0];
-  return on === undefined ? undefined : refused(Reason.Paused, `writes are paused by ${PAUSED_ANNOTATION} on ${on}`);
+  if (policy.paused) {
+    return refused(Reason.Paused, policy.pause ?? `writes are paused by ${PAUSED_ANNOTATION} on the Cluster`);
+  }
+  const message = objects.map(pauseOf).find((pause) => pause !== undefined);
+  return message === undefined ? undefined : refused(Reason.Paused, message);
+}
+
+/** Allowed for the cluster, labelled by its admin, and there to stay: where the operator works at all. */
+export function namespaceIsOpen(name: string, namespace: KubeObject | undefined, policy: ClusterPolicy): boolean {
+  return namespaceIsNotAllowed(name, policy) === undefined && namespaceIsNotThere(name, namespace) === undefined;
 }
 
 /** Whether the control plane brought the object, by any transport, to this cluster. */

@@ -10,6 +10,7 @@ export type OperationConditionType = (typeof OPERATION_CONDITIONS)[number];
  * Condition types of `Cluster`: the specification's, and ours. `Synced`: the source's revision is fetched and everything
  * in it applied. `RemovedWithoutTombstone`: files vanished from the source and their objects were kept. `Stalled`:
  * nothing will change without a person. `SourceHistoryRewritten`: the branch was force-pushed, and read on from its new tip.
+ * `NamespacesGranted`: every namespace that is allowed and labelled has the operator's RoleBinding.
  */
 export const CLUSTER_CONDITIONS = [
   'Authenticated',
@@ -21,5 +22,6 @@ export const CLUSTER_CONDITIONS = [
   'RemovedWithoutTombstone',
   'Stalled',
   'SourceHistoryRewritten',
+  'NamespacesGranted',
 ] as const;
 export type ClusterConditionType = (typeof CLUSTER_CONDITIONS)[number];

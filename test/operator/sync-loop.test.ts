@@ -4,6 +4,7 @@ import { SyncLoop } from '../../src/operator/sync-loop.ts';
 import type { ApplyReport } from '../../src/reconcile/apply-report.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { Wake } from '../../src/runtime/wake.ts';
+import { anInstance, file, live } from '../reconcile/manifests.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 function aSet(revision: string): DesiredSet {
@@ -14,6 +15,7 @@ function aSet(revision: string): DesiredSet {
 class SyncRun implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly applied: string[] = [];
+  readonly sets: DesiredSet[] = [];
   readonly read: string[] = [];
   readonly reported: string[] = [];
   readonly settled: string[] = [];
@@ -66,6 +68,7 @@ class SyncRun implements AsyncDisposable {
 
   #apply(set: DesiredSet): ApplyReport {
     this.applied.push(set.revision);
+    this.sets.push(set);
     if (this.failApply) throw new Error('a fault of ours');
     return {
       revision: set.revision,
@@ -92,7 +95,7 @@ describe('the sync loop', () => {
   it('applies each set once, reports it and tells the source', async () => {
     await using run = new SyncRun();
     run.give(aSet('r1'));
-    await run.after(1_000_000);
+    await run.after(599_999);
     expect({ applied: run.applied, reported: run.reported, settled: run.settled }).toEqual({
       applied: ['r1'],
       reported: ['r1'],
@@ -109,7 +112,7 @@ describe('the sync loop', () => {
     await run.after(1);
     run.retryable = false;
     await run.after(1000);
-    await run.after(1_000_000);
+    await run.after(599_999);
     expect(run.applied).toEqual(['r1', 'r1', 'r1']);
   });
 
@@ -120,7 +123,7 @@ describe('the sync loop', () => {
     await run.rest();
     run.retryable = false;
     run.give(aSet('r2'));
-    await run.after(1_000_000);
+    await run.after(599_999);
     expect(run.applied).toEqual(['r1', 'r2']);
   });
 
@@ -128,7 +131,71 @@ describe('the sync loop', () => {
     await using run = new SyncRun();
     run.give(aSet('r1'));
     await run.rest();
-    run.loop.policyChanged();
+    run.loop.lookAgain();
+    await run.rest();
+    expect(run.applied).toEqual(['r1', 'r1']);
+  });
+
+  it('compares the set with the cluster every ten minutes although nothing called for it', async () => {
+    await using run = new SyncRun();
+    run.give(aSet('r1'));
+    await run.after(599_999);
+    expect(run.applied).toEqual(['r1']);
+    await run.after(1);
+    await run.after(600_000);
+    expect(run.applied).toEqual(['r1', 'r1', 'r1']);
+  });
+
+  it('applies the set at once when an object of it was edited or deleted by hand, and for nobody else', async () => {
+    await using run = new SyncRun();
+    const item = file({ source: '1.1' });
+    run.give({ ...aSet('r1'), objects: [item] });
+    await run.rest();
+    run.loop.noteChange(live(item.object), false);
+    run.loop.noteChange(live(anInstance({ name: 'other' })), true);
+    run.loop.noteChange(live(anInstance({ source: '1.2', version: '6.6.1' })), false);
+    await run.rest();
+    expect(run.applied).toEqual(['r1']);
+    const edited = live(anInstance({ version: '6.6.1' }), { generation: 2 });
+    run.loop.noteChange(edited, false);
+    await run.rest();
+    expect(run.applied).toEqual(['r1', 'r1']);
+    run.loop.noteChange({ ...edited, status: {} }, false);
+    await run.rest();
+    expect(run.applied).toEqual(['r1', 'r1']);
+    run.loop.noteChange(live(item.object), true);
+    await run.rest();
+    expect(run.applied).toEqual(['r1', 'r1', 'r1']);
+  });
+
+  it('goes on with what was wanted before, and with the fault, while the source cannot be read', async () => {
+    await using run = new SyncRun();
+    const item = file();
+    run.give({ ...aSet('r1'), objects: [item] });
+    await run.rest();
+    const fault = { key: 'clusters/eu', reason: 'SourceUnreachable', message: 'gone' };
+    run.give({ ...aSet('r1'), scope: 'partial', faults: [fault] });
+    await run.rest();
+    run.loop.noteChange(live(item.object), true);
+    await run.rest();
+    const { objects, scope, faults } = run.sets.at(-1) ?? aSet('');
+    expect({ objects, scope, faults, times: run.applied.length }).toEqual({
+      objects: [item],
+      scope: 'partial',
+      faults: [fault],
+      times: 3,
+    });
+  });
+
+  it('goes on at once when the pause of an object ends', async () => {
+    await using run = new SyncRun();
+    const item = file();
+    run.give({ ...aSet('r1'), objects: [item] });
+    await run.rest();
+    run.loop.noteChange(live(item.object, { annotations: { 'ops.service.io/paused': 'true' } }), false);
+    await run.rest();
+    expect(run.applied).toEqual(['r1']);
+    run.loop.noteChange(live(item.object), false);
     await run.rest();
     expect(run.applied).toEqual(['r1', 'r1']);
   });
@@ -138,7 +205,7 @@ describe('the sync loop', () => {
     run.give(aSet('r1'));
     await run.rest();
     run.loop.forget();
-    run.loop.policyChanged();
+    run.loop.lookAgain();
     await run.rest();
     expect(run.applied).toEqual(['r1']);
   });

@@ -94,9 +94,24 @@ describe('decideApply', () => {
       { state: 'refused', reason: 'Paused', message: 'writes are paused by ops.service.io/paused on the Cluster' },
     ],
     [
+      'stops where the operator is known to have no rights',
+      { isDenied: true },
+      {
+        state: 'refused',
+        reason: 'NamespaceNotGranted',
+        message:
+          "the operator has no rights in namespace shop; a cluster admin applies what 'servicectl namespaces add shop' prints, which is noticed within 15 s",
+      },
+    ],
+    [
       'stops at the pause of the namespace',
       { namespace: aNamespace('shop', { annotations: { 'ops.service.io/paused': 'true' } }) },
-      { state: 'refused', reason: 'Paused', message: 'writes are paused by ops.service.io/paused on Namespace shop' },
+      {
+        state: 'refused',
+        reason: 'Paused',
+        message:
+          'writes are paused by ops.service.io/paused on Namespace shop; to go on: kubectl annotate namespace shop ops.service.io/paused-',
+      },
     ],
     [
       'stops at the pause of the object',
@@ -104,7 +119,8 @@ describe('decideApply', () => {
       {
         state: 'refused',
         reason: 'Paused',
-        message: 'writes are paused by ops.service.io/paused on ApplicationInstance podinfo',
+        message:
+          'writes are paused by ops.service.io/paused on ApplicationInstance podinfo; to go on: kubectl annotate -n shop applicationinstance.apps.service.io podinfo ops.service.io/paused-',
       },
     ],
     [
@@ -121,7 +137,7 @@ describe('decideApply', () => {
       { namespace: aNamespace('shop', { labels: {} }) },
       {
         state: 'refused',
-        reason: 'NamespaceNotAllowed',
+        reason: 'NamespaceNotLabelled',
         message:
           'namespace shop is not labelled for the operator; a cluster admin runs: kubectl label namespace shop managed-by=service',
       },

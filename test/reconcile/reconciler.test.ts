@@ -6,7 +6,7 @@ import type { ObjectRef } from '../../src/resources/kube-object.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 import { instance, release, setStage, type Stage } from './application-instance/stage.ts';
-import { anInstance, aNamespace, aPolicy } from './manifests.ts';
+import { anInstance, aPolicy } from './manifests.ts';
 
 let stage: Stage;
 
@@ -36,20 +36,6 @@ describe('the controller', () => {
       .snapshot()
       .map(({ ref, before, source }) => [ref.name, before, source.intentId]);
     expect(snapshot).toContainEqual(['podinfo', [], 'int-1']);
-  });
-
-  it('stops all writes while paused, that of the status included', async () => {
-    await stage.cluster.api.create(aNamespace('yard'), 'test');
-    stage.operator.allow(aPolicy({ allowedNamespaces: ['shop', 'yard'] }));
-    const paused = (value: string | null) => ({ metadata: { annotations: { 'ops.service.io/paused': value } } });
-    const shop = { apiVersion: 'v1', kind: 'Namespace', name: 'shop' };
-    await stage.cluster.api.mergePatch(shop, paused('true'));
-    await stage.deliver();
-    await stage.cluster.api.apply(anInstance({ namespace: 'yard' }), { fieldManager: 'service-operator' });
-    await vi.waitFor(() => expect(stage.operator.story.at(-1)).toContain('Ready=True'), { timeout: 8000 });
-    expect(stage.operator.recording.writes.filter((write) => write.includes('shop/podinfo'))).toEqual([]);
-    await stage.cluster.api.mergePatch(shop, paused(null));
-    await stage.until('int-1', 'Ready', 'HelmReleaseReady');
   });
 
   it('ends up the same wherever it is killed: installed, upgraded, uninstalled, with the UIDs kept', async () => {

@@ -2,9 +2,11 @@ import { KubeError } from '../../kube/cluster-api.ts';
 import { KIND_NOT_FOUND } from '../../kube/kube-fault.ts';
 import type { WorkResult } from '../../kube/work-queue.ts';
 import { Reason } from '../../resources/reasons.ts';
-import { isLostRace, outcomeOfFailure } from '../kube-failure.ts';
+import { isDenied, isLostRace, outcomeOfFailure } from '../kube-failure.ts';
 import { observe, type InstanceDeps, type InstancePass, type InstanceWatches, type Step } from './instance-pass.ts';
+import { leftovers } from './leftovers.ts';
 import { saveVerdict } from './save-verdict.ts';
+import { checkNamespace } from './steps/check-namespace.ts';
 import { checkPaused } from './steps/check-paused.ts';
 import { checkPolicy } from './steps/check-policy.ts';
 import { ensureChartSource } from './steps/ensure-chart-source.ts';
@@ -19,6 +21,7 @@ import { degraded, stalled, type Verdict } from './verdict.ts';
 /** In this order; each goes on from where the ones before have brought the instance, or ends the pass. */
 const STEPS: readonly Step[] = [
   checkPaused,
+  checkNamespace,
   observeDownstream,
   finalize,
   ensureFinalizer,
@@ -31,7 +34,7 @@ const STEPS: readonly Step[] = [
 
 const AFTER_LOST_RACE_MS = 50;
 /** What a person mends is looked at again by itself, for what no watch tells of: rights, a webhook, a new kind. */
-const AFTER_REFUSAL_MS = 30_000;
+const AFTER_REFUSAL_MS = 15_000;
 
 /**
  * One pass over one instance: observe, run the steps, write the status once. Level-triggered: it may be called at any
@@ -51,8 +54,9 @@ export async function reconcileInstance(
     return await runSteps(pass);
   } catch (error) {
     if (isLostRace(error)) return { requeueAfterMs: AFTER_LOST_RACE_MS };
-    const verdict = verdictOfFailure(error, names.namespace);
-    if (verdict === undefined || pass.instance.metadata.deletionTimestamp !== undefined) throw error;
+    if (isDenied(error)) watches.flux.doubt(names.namespace);
+    const verdict = verdictOfFailure(error, pass);
+    if (verdict === undefined) throw error;
     await saveVerdict(pass, verdict);
     return { requeueAfterMs: AFTER_REFUSAL_MS };
   }
@@ -68,15 +72,19 @@ async function runSteps(pass: InstancePass): Promise<WorkResult> {
   return {};
 }
 
-/** What only a person can mend becomes a condition; everything else is tried again by the queue. */
-function verdictOfFailure(error: unknown, namespace: string): Verdict | undefined {
+/** What only a person can mend becomes a condition, that of a deletion with what is left; everything else is tried again by the queue. */
+function verdictOfFailure(error: unknown, pass: InstancePass): Verdict | undefined {
   if (!(error instanceof KubeError) || error.retryable) return undefined;
+  const namespace = pass.instance.metadata.namespace ?? '';
   if (error.reason === KIND_NOT_FOUND) {
     const message = `the cluster does not serve Flux' kinds; install Flux' source-controller and helm-controller (${error.message})`;
     return stalled(Reason.ReleaseControllerMissing, message);
   }
   if (error.status === 404) return undefined;
-  const { reason, message } = outcomeOfFailure(error, 'apply', namespace);
-  if (reason === Reason.NamespaceNotGranted) return stalled(Reason.NamespaceNotGranted, message);
+  const isEnding = pass.instance.metadata.deletionTimestamp !== undefined;
+  const outcome = outcomeOfFailure(error, isEnding ? 'delete' : 'apply', namespace);
+  const message = outcome.message + leftovers(pass);
+  if (outcome.reason === Reason.NamespaceNotGranted) return stalled(Reason.NamespaceNotGranted, message);
+  if (isEnding) return degraded(Reason.HelmReleaseUninstallFailed, message, { stalled: true });
   return degraded(Reason.ApplyFailed, message, { stalled: true });
 }

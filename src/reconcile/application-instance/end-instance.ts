@@ -1,3 +1,4 @@
+import type { ApplicationInstance } from '../../resources/application-instance.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { isNotFound } from '../kube-failure.ts';
@@ -15,7 +16,7 @@ export async function endInstance(pass: InstancePass, verdict: Verdict): Promise
   const wasReported = await saveVerdict(pass, verdict);
   if (!wasReported) reportStatus(pass.deps.reporter, { ...pass.instance, status: {} }, draft);
   rememberEnd(pass);
-  await removeFinalizer(pass);
+  await letGo(pass);
   return { kind: 'done' };
 }
 
@@ -37,10 +38,12 @@ function rememberEnd({ deps, instance }: InstancePass): void {
   });
 }
 
-async function removeFinalizer({ deps, instance, signal }: InstancePass): Promise<void> {
+/** Takes our finalizer off. @throws KubeError */
+export async function letGo(pass: InstancePass): Promise<void> {
+  const { deps, instance, signal } = pass;
   const { finalizers = [], resourceVersion } = instance.metadata;
   try {
-    await deps.api.mergePatch(
+    pass.instance = await deps.api.mergePatch<ApplicationInstance>(
       refOf(instance),
       {
         metadata: {

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../resources/kube-object.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { fingerprint, holds } from '../drift.ts';
-import type { Watched } from '../watched.ts';
+import type { WatchedView } from '../watched.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
 import { FINGERPRINT_ANNOTATION, isOwned, RELEASE_FIELD_MANAGER } from './owned-meta.ts';
 import { progressing, stalled } from './verdict.ts';
@@ -22,7 +22,7 @@ export type Ensured<T> =
  */
 export async function ensureOwned<T extends KubeObject>(
   pass: InstancePass,
-  watched: Watched<T>,
+  watched: WatchedView<T>,
   desired: T,
   observed: T | undefined,
 ): Promise<Ensured<T>> {

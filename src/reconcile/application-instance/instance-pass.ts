@@ -9,6 +9,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { Inventory } from '../inventory.ts';
+import type { NamespaceWatches } from '../namespace-watches.ts';
+import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -25,14 +27,14 @@ export interface InstanceDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
+  readonly unwritten: UnwrittenStatus;
 }
 
 /** The kinds that an instance's state is made of. */
 export interface InstanceWatches {
   readonly instances: Watched<ApplicationInstance>;
-  readonly releases: Watched<HelmRelease>;
-  readonly ociRepositories: Watched<OciRepository>;
-  readonly helmRepositories: Watched<HelmRepository>;
+  /** Flux' objects, in the namespaces that are open. */
+  readonly flux: NamespaceWatches;
   readonly namespaces: Watched<KubeObject>;
 }
 

@@ -2,6 +2,7 @@ import { isTrue } from '../../resources/conditions.ts';
 import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import type { EventSource } from '../../protocol/event.ts';
+import { isDenied } from '../kube-failure.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';
@@ -14,7 +15,14 @@ export const RELEASE_READY_EVENT = 'ReleaseReady';
 export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise<boolean> {
   const before = pass.instance;
   const draft = instanceDraft(pass, verdict);
-  const written = await writeStatus(pass.deps, before, draft, pass.signal);
+  const { unwritten } = pass.deps;
+  const written = await writeStatus(pass.deps, before, draft, pass.signal).catch((error: unknown) => {
+    if (!isDenied(error)) throw error;
+    unwritten.tell(before, draft);
+    return 'denied' as const;
+  });
+  if (written === 'denied') return true;
+  unwritten.written(before, draft);
   if (written === undefined) return false;
   pass.instance = written;
   pass.watches.instances.note(written);

@@ -52,6 +52,15 @@ export function held(reason: Reason, message: string, release?: Verdict['release
   };
 }
 
+/** Break-glass: what was Ready of this very spec still is, as far as anyone knows; of another nothing is known. */
+export function paused(message: string, readyBefore: Condition | undefined): Verdict {
+  const { status = 'Unknown', reason, message: said } = readyBefore ?? {};
+  return {
+    ready: { status, reason: (reason as Reason | undefined) ?? Reason.Paused, message: said ?? message },
+    reconciling: { status: 'False', reason: Reason.Paused, message },
+  };
+}
+
 /** Failed; `retrying` tells whether the release controller tries again unaided. */
 export function degraded(
   reason: Reason,

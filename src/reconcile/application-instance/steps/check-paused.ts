@@ -1,7 +1,22 @@
+import { findCondition } from '../../../resources/conditions.ts';
+import { INTENT_ID_ANNOTATION } from '../../../resources/labels.ts';
 import { writesArePaused } from '../../write-checks.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
+import { paused } from '../verdict.ts';
 
-/** Paused stops every write, that of the status included: the Cluster's `Synced` and the annotation itself tell of it. */
+/**
+ * Break-glass. On the object or its namespace every write stops but one: the status says so, once, and says how to go on.
+ * On the Cluster that write stops too (it would be one for each object); there the Cluster's own status tells.
+ */
 export async function checkPaused({ policy, namespace, instance }: InstancePass): Promise<StepResult> {
-  return writesArePaused(policy, namespace, instance) === undefined ? NEXT : { kind: 'done' };
+  const pause = writesArePaused(policy, namespace, instance);
+  if (pause === undefined) return NEXT;
+  if (policy.paused) return { kind: 'done' };
+  const { generation, annotations } = instance.metadata;
+  const { status } = instance;
+  const intentId = annotations?.[INTENT_ID_ANNOTATION];
+  // A Ready of an earlier spec or intent must not pass for this one's.
+  const isAbout = status?.observedGeneration === generation && status?.source?.intentId === intentId;
+  const before = isAbout ? findCondition(status?.conditions, 'Ready') : undefined;
+  return { kind: 'done', verdict: paused(pause.message, before) };
 }

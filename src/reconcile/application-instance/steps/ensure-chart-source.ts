@@ -6,13 +6,13 @@ export async function ensureChartSource(pass: InstancePass): Promise<StepResult>
   const { instance, policy, watches } = pass;
   if (instance.spec.chart.type === 'helm') {
     const desired = desiredHelmRepository(instance, policy.clusterId);
-    const ensured = await ensureOwned(pass, watches.helmRepositories, desired, pass.helmRepository);
+    const ensured = await ensureOwned(pass, watches.flux.helmRepositories, desired, pass.helmRepository);
     if (ensured.kind === 'held') return ensured.result;
     pass.helmRepository = ensured.object;
     return NEXT;
   }
   const desired = desiredOciRepository(instance, policy.clusterId);
-  const ensured = await ensureOwned(pass, watches.ociRepositories, desired, pass.ociRepository);
+  const ensured = await ensureOwned(pass, watches.flux.ociRepositories, desired, pass.ociRepository);
   if (ensured.kind === 'held') return ensured.result;
   pass.ociRepository = ensured.object;
   return NEXT;

@@ -4,7 +4,7 @@ import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 
 export async function ensureRelease(pass: InstancePass): Promise<StepResult> {
   const desired = desiredRelease(pass.instance, pass.namespace, pass.policy.clusterId);
-  const ensured = await ensureOwned(pass, pass.watches.releases, desired, pass.release);
+  const ensured = await ensureOwned(pass, pass.watches.flux.releases, desired, pass.release);
   if (ensured.kind === 'held') return ensured.result;
   pass.release = ensured.object;
   return NEXT;

@@ -6,6 +6,7 @@ import { APPLICATION_INSTANCE_FINALIZER, TOMBSTONE_ANNOTATION } from '../../../r
 import { Reason } from '../../../resources/reasons.ts';
 import { endInstance } from '../end-instance.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
+import { leftovers } from '../leftovers.ts';
 import { isOwned } from '../owned-meta.ts';
 import { releaseOf } from '../release-history.ts';
 import { degraded, held, progressing, type Verdict } from '../verdict.ts';
@@ -64,12 +65,10 @@ function uninstalling(pass: InstancePass, release: HelmRelease): Verdict {
   const isStuck = pass.deps.clock.now().getTime() - since > STUCK_AFTER_MS;
   const hasFailed = state?.status === 'False' && state.reason === 'UninstallFailed';
   if (!isStuck && !hasFailed) return progressing(Reason.Uninstalling, `waits until HelmRelease ${name} is gone`, seen);
-  const finalizers = release.metadata.finalizers?.join(', ') ?? 'none';
   const message = hasFailed
     ? `HelmRelease ${name} cannot be uninstalled: ${state.message ?? 'no reason is given'}`
-    : `HelmRelease ${name} is not gone after ${STUCK_AFTER_MS / 60_000} minutes; is the release controller running? ` +
-      `Left: HelmRelease ${name} (finalizers: ${finalizers}) and its chart source`;
-  return degraded(Reason.HelmReleaseUninstallFailed, message, {
+    : `HelmRelease ${name} is not gone after ${STUCK_AFTER_MS / 60_000} minutes; is the release controller running?`;
+  return degraded(Reason.HelmReleaseUninstallFailed, message + leftovers(pass), {
     retrying: Reason.Uninstalling,
     stalled: isStuck,
     ...(seen === undefined ? {} : { release: seen }),

@@ -1,18 +1,18 @@
 import { KubeError } from '../../../kube/cluster-api.ts';
 import { KIND_NOT_FOUND } from '../../../kube/kube-fault.ts';
 import type { KubeObject } from '../../../resources/kube-object.ts';
-import type { Watched } from '../../watched.ts';
+import type { WatchedView } from '../../watched.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 
 export async function observeDownstream(pass: InstancePass): Promise<StepResult> {
-  const { releases, ociRepositories, helmRepositories } = pass.watches;
+  const { releases, ociRepositories, helmRepositories } = pass.watches.flux;
   pass.release = await read(pass, releases);
   pass.ociRepository = await read(pass, ociRepositories);
   pass.helmRepository = await read(pass, helmRepositories);
   return NEXT;
 }
 
-async function read<T extends KubeObject>(pass: InstancePass, watched: Watched<T>): Promise<T | undefined> {
+async function read<T extends KubeObject>(pass: InstancePass, watched: WatchedView<T>): Promise<T | undefined> {
   const { name, namespace, deletionTimestamp } = pass.instance.metadata;
   try {
     return await watched.get(namespace, name, pass.signal);
