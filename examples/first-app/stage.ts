@@ -120,6 +120,8 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
   started.use(await startOperator(folder, kubeconfig));
   await untilConnected(admin, created.cluster.id);
   progress.note(`operator       registered as ${created.cluster.id} (${deps.cluster.slug})`);
+  if (sandbox === undefined)
+    progress.note('               a process beside this one, with the rights of that kubeconfig; no role is installed');
 
   const held = started.move();
   return {

@@ -55,8 +55,8 @@ describeRealCluster('custom resource definitions on a real API server', (start) 
     }
   }, START_TIMEOUT_MS);
   afterAll(async () => {
-    await api[Symbol.asyncDispose]();
-    await cluster[Symbol.asyncDispose]();
+    await api?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
   });
 
   it.skipIf(missing)('are taken by `kubectl apply -f crds/` with its plain validation', async () => {
