@@ -32,6 +32,10 @@ export const ConfigVariables = Type.Object(
     SERVICE_LOG_LEVEL: Type.Optional(Type.Unsafe<LogLevel>({ type: 'string', enum: [...LOG_LEVELS] })),
   },
   { additionalProperties: false },
+    SERVICE_OPERATOR_IMAGE: variable({
+      pattern: '^[a-zA-Z0-9][\\w.:/@-]{0,511}$',
+      description: 'an image such as registry.example.com/service-operator:1.2.3',
+    }),
 );
 export type ConfigVariables = Static<typeof ConfigVariables>;
 

@@ -20,6 +20,8 @@ export interface ControlPlaneConfig {
   readonly trustedProxies: readonly string[];
   readonly adminToken: Secret | undefined;
   readonly logLevel: LogLevel;
+  /** Image of the operator in the manifests that are handed out; absent: the one in `templates/install`. */
+  readonly operatorImage: string | undefined;
 }
 
 /** A variable that is unknown, malformed or not supported. The message is one line that says which and why. */
@@ -60,6 +62,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
     adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
     logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
+    operatorImage: variables.SERVICE_OPERATOR_IMAGE,
   };
 }
 

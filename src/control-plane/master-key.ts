@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import { closeSync, fsyncSync, fstatSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CompactEncrypt, compactDecrypt } from 'jose';
@@ -16,6 +17,8 @@ export interface MasterKey {
   seal(text: string, context: string): Promise<string>;
   /** @throws Error when the value was altered, sealed for another context, or sealed under another master key */
   open(sealed: string, context: string): Promise<Secret>;
+  /** A key of its own for another purpose (HKDF-SHA-256, 32 bytes): the same for the same purpose, unrelated to others. */
+  derive(purpose: string): Uint8Array;
 }
 
 /**
@@ -29,6 +32,7 @@ export function openMasterKey(deps: {
 }): MasterKey {
   const key = readKey(deps.file) ?? createKey(deps.file, deps.randomBytes);
   return {
+    derive: (purpose) => new Uint8Array(hkdfSync('sha256', key, 'service-master-key', purpose, KEY_BYTES)),
     seal: async (text, context) =>
       await new CompactEncrypt(Buffer.from(text, 'utf8'))
         .setProtectedHeader({ alg: ALG, enc: ENC, context })

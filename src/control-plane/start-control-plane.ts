@@ -14,7 +14,9 @@ import { GitSources } from './git-source.ts';
 import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
+import { installRoutes } from './http/install.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
+import { InstallLinks } from './install-links.ts';
 import { openMasterKey } from './master-key.ts';
 import { LastContact } from './store/last-contact.ts';
 import { openStore } from './store/open-store.ts';
@@ -74,6 +76,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
 
   let url = config.baseUrl ?? '';
   const baseUrl = (): string => url;
+  const installLinks = new InstallLinks({ key: masterKey.derive('install-links'), clock, baseUrl });
   const gitSources = new GitSources({ store, masterKey, clock, randomBytes, baseUrl });
   const app = createHttpServer({
     clock,
@@ -83,7 +86,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
     trustedProxies: config.trustedProxies,
   });
-  adminApi(app, { store, wakeups, clock, randomBytes, lastContact, host, baseUrl });
+  adminApi(app, { store, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks });
+  installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {
     store,
     wakeups,

@@ -30,6 +30,7 @@ describe('readConfig', () => {
       SERVICE_TLS_KEY: '/tls/tls.key',
       SERVICE_TRUSTED_PROXIES: '10.0.0.0/8,::1',
       SERVICE_ADMIN_TOKEN: TOKEN,
+      SERVICE_OPERATOR_IMAGE: 'registry.example.com:5000/service-operator@sha256:00ff',
       SERVICE_LOG_LEVEL: 'warn',
     });
     const { adminToken, ...rest } = config;
@@ -43,6 +44,7 @@ describe('readConfig', () => {
       masterKeyFile: '/run/secrets/master.key',
       tls: { certFile: '/tls/tls.crt', keyFile: '/tls/tls.key' },
       trustedProxies: ['10.0.0.0/8', '::1'],
+      operatorImage: 'registry.example.com:5000/service-operator@sha256:00ff',
       logLevel: 'warn',
     });
   });
@@ -76,6 +78,7 @@ describe('readConfig', () => {
       /^SERVICE_OPERATOR_KUBECONFG: is not known/,
     ],
     ['an empty variable', { SERVICE_BASE_URL: '' }, /^SERVICE_BASE_URL: is empty/],
+    ['an image with a space', { SERVICE_OPERATOR_IMAGE: 'two words' }, /^SERVICE_OPERATOR_IMAGE: must be an image/],
     ['an address without a port', { SERVICE_LISTEN: '127.0.0.1' }, /^SERVICE_LISTEN: must be host:port/],
     ['a port that is none', { SERVICE_LISTEN: '127.0.0.1:70000' }, /^SERVICE_LISTEN: the port must be 0 to 65535/],
     ['every address without a base URL', { SERVICE_LISTEN: '0.0.0.0:8080' }, /^SERVICE_BASE_URL: must be set when/],

@@ -60,4 +60,12 @@ describe('openMasterKey', () => {
       expect(readFileSync(file, 'utf8')).toBe(text);
     }
   });
+
+  it('derives keys for other purposes, the same after a restart and different from each other', () => {
+    const [first, again] = [openMasterKey({ file, randomBytes }), openMasterKey({ file, randomBytes })];
+    expect(first.derive('a')).toEqual(again.derive('a'));
+    expect(first.derive('a')).toHaveLength(32);
+    expect(first.derive('a')).not.toEqual(first.derive('b'));
+    expect(Buffer.from(first.derive('a')).toString('base64url')).not.toBe(readFileSync(file, 'utf8').trim());
+  });
 });

@@ -8,6 +8,7 @@ import { authenticateAdmin } from './authenticate.ts';
 import { catalogRoutes } from './catalog.ts';
 import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
+import { installLinkRoutes } from './install-link.ts';
 import { intentRoutes } from './intents.ts';
 import { reportRoutes } from './reports.ts';
 import { repositoryRoutes } from './repositories.ts';
@@ -27,6 +28,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       });
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
+      installLinkRoutes(scope, deps);
       catalogRoutes(scope, deps);
       intentRoutes(scope, deps);
       reportRoutes(scope, deps);

@@ -2,6 +2,7 @@ import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
+import type { InstallLinks } from '../../install-links.ts';
 import type { Wakeups } from '../../wakeups.ts';
 
 /** What the routes of the admin API work with. */
@@ -14,4 +15,5 @@ export interface AdminDeps {
   readonly host: Pick<EmbeddedHost, 'ensureRepository'>;
   /** Where clients and agents reach this control plane, without a slash at its end. */
   readonly baseUrl: () => string;
+  readonly installLinks: InstallLinks;
 }
