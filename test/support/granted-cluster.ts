@@ -1,0 +1,229 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { readInstallFiles } from '../../src/install/install-files.ts';
+import { renderCrds, renderNamespaceGrant, renderOperator } from '../../src/install/render-install.ts';
+import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import type { ClusterApi } from '../../src/kube/cluster-api.ts';
+import { startOperator, type Operator } from '../../src/operator/start-operator.ts';
+import type { Condition } from '../../src/protocol/condition.ts';
+import { findCondition } from '../../src/resources/conditions.ts';
+import { refOf, type KubeObject, type ObjectRef } from '../../src/resources/kube-object.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
+import { startReleaseController } from '../../src/sandbox/release-controller/start-release-controller.ts';
+import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
+import { installDefinitions } from './install-definitions.ts';
+import type { RealCluster, RealClusterOptions } from './real-cluster/real-cluster.ts';
+
+export const SYSTEM = 'service-system';
+const CLUSTER: ObjectRef = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Cluster', namespace: SYSTEM, name: 'eu' };
+const logger = createLogger('test', 'silent');
+const files = readInstallFiles();
+
+/** An object in the namespace `shop`, or in `namespace`. */
+export function instanceRef(name: string, namespace = 'shop'): ObjectRef {
+  return { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace, name };
+}
+
+/** Refused at once: there is nobody behind the webhook's Service, and a real one would be waited for. */
+const NOWHERE = 'https://127.0.0.1:9';
+
+/** The manifest's webhook, found at an address of this machine instead of a Service. */
+function reachedBy(object: KubeObject, address: string): KubeObject {
+  if (object.kind !== 'ValidatingWebhookConfiguration') return object;
+  const webhooks = (object['webhooks'] as readonly { clientConfig: { service: { path: string } } }[]).map(
+    (webhook) => ({
+      ...webhook,
+      clientConfig: { url: `${address}${webhook.clientConfig.service.path}` },
+    }),
+  );
+  return { ...object, webhooks };
+}
+
+type WithStatus = KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
+
+/**
+ * A real cluster with the operator's manifest applied as an admin would, a control plane and a release controller of its
+ * own rights beside it, and operators that run under exactly the manifest's ServiceAccount.
+ */
+export class GrantedCluster implements AsyncDisposable {
+  readonly real: RealCluster;
+  readonly admin: ClusterApi;
+  readonly plane: RunningControlPlane;
+  clusterId = '';
+  #token = '';
+  #stateDir = '';
+  readonly #owned: AsyncDisposableStack;
+  #operator: Operator | undefined;
+
+  private constructor(real: RealCluster, admin: ClusterApi, plane: RunningControlPlane, owned: AsyncDisposableStack) {
+    this.real = real;
+    this.admin = admin;
+    this.plane = plane;
+    this.#owned = owned;
+  }
+
+  static async start(
+    start: (options: RealClusterOptions) => Promise<RealCluster>,
+    options: RealClusterOptions & { readonly definitions?: 'all' | 'none' } = {},
+  ): Promise<GrantedCluster> {
+    await using owned = new AsyncDisposableStack();
+    const { definitions = 'all', ...rest } = options;
+    const real = owned.use(await start(rest));
+    const connect = () =>
+      owned.use(
+        connectCluster({
+          kubeconfig: { kind: 'text', yaml: real.kubeconfig },
+          userAgent: 'admin',
+          clock: systemClock,
+          random: Math.random,
+        }),
+      );
+    const admin = connect();
+    const plane = owned.use(await RunningControlPlane.start());
+    const world = new GrantedCluster(real, admin, plane, owned.move());
+    if (definitions === 'all') await world.installDefinitions();
+    await world.apply(renderCrds(files).objects.filter(({ kind }) => kind === 'Namespace'));
+    await world.apply(renderOperator(files).objects.map((object) => reachedBy(object, NOWHERE)));
+    await world.addNamespace('shop');
+    await world.#register();
+    return world;
+  }
+
+  async installDefinitions(): Promise<void> {
+    await installDefinitions(this.admin, { own: true });
+  }
+
+  /** What `kubectl apply --server-side` does. */
+  async apply(objects: readonly KubeObject[]): Promise<void> {
+    for (const object of objects) await this.admin.apply(object, { fieldManager: 'kubectl', force: true });
+  }
+
+  /** Label, service account and RoleBinding, as `servicectl namespaces add` prints them; or the label alone. */
+  async addNamespace(namespace: string, how: 'granted' | 'labelled' = 'granted'): Promise<void> {
+    const { objects } = renderNamespaceGrant(files, { namespace });
+    await this.apply(how === 'granted' ? objects : objects.filter(({ kind }) => kind !== 'RoleBinding'));
+  }
+
+  async withdraw(namespace: string): Promise<void> {
+    for (const object of renderNamespaceGrant(files, { namespace }).objects) {
+      if (object.kind === 'RoleBinding') await this.admin.delete(refOf(object));
+    }
+  }
+
+  /** The operator under its ServiceAccount. */
+  async startOperator(clock: Clock = systemClock): Promise<void> {
+    const token = await this.real.serviceAccountToken(SYSTEM, 'service-operator');
+    const kubeconfig = { kind: 'file', path: await this.real.kubeconfigFor(token) } as const;
+    const stateDir = this.#stateDir === '' ? await mkdtemp(join(tmpdir(), 'granted-')) : this.#stateDir;
+    this.#stateDir = stateDir;
+    this.#operator = await startOperator(
+      { namespace: SYSTEM, kubeconfig, stateDir, logLevel: 'silent', listen: { host: '127.0.0.1', port: 0 } },
+      { clock, random: () => 0, logger },
+    );
+  }
+
+  async stopOperator(): Promise<void> {
+    await this.#operator?.[Symbol.asyncDispose]();
+    this.#operator = undefined;
+  }
+
+  /** A stand-in for Flux, with an admin's rights. */
+  startReleaseController(): void {
+    const api = this.#owned.use(
+      connectCluster({
+        kubeconfig: { kind: 'text', yaml: this.real.kubeconfig },
+        userAgent: 'release-controller',
+        clock: systemClock,
+        random: Math.random,
+      }),
+    );
+    const timing = { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 };
+    const charts = new ChartShelf(demoCharts());
+    this.#owned.use(startReleaseController({ api, clock: systemClock, logger, charts, timing }));
+  }
+
+  async #register(): Promise<void> {
+    await this.plane.putPodinfo();
+    const created = await this.plane.call('POST', '/clusters', {
+      slug: 'eu',
+      displayName: 'Europe',
+      allowedNamespaces: ['shop', 'yard'],
+      allowedCatalogEntries: ['podinfo'],
+      allowedOperationTemplates: ['rollout-restart'],
+      connectivityMode: 'gitops',
+    });
+    this.clusterId = String(created.body['cluster'].id);
+    this.#token = String(created.body['registrationToken']);
+    await this.plane.call('PATCH', `/clusters/${this.clusterId}`, { intervals: { eventBatchMs: 20 } });
+  }
+
+  /** The Cluster resource, with the token in its spec. */
+  async join(): Promise<void> {
+    const { apiVersion, kind, namespace = SYSTEM, name } = CLUSTER;
+    const spec = { controlPlaneBaseUrl: this.plane.url, registration: { token: this.#token } };
+    await this.apply([{ apiVersion, kind, metadata: { namespace, name }, spec }]);
+  }
+
+  get registrationToken(): string {
+    return this.#token;
+  }
+
+  async accept(intent: Record<string, unknown>): Promise<string> {
+    const accepted = await this.plane.call('POST', `/clusters/${this.clusterId}/intents`, intent);
+    if (accepted.status !== 202) throw new Error(`${accepted.status} ${JSON.stringify(accepted.body)}`);
+    return String(accepted.body['id']);
+  }
+
+  /** Accepts an intent and waits until it has come to `state`. */
+  async bring(intent: Record<string, unknown>, state: string): Promise<void> {
+    await this.plane.until(await this.accept(intent), state);
+  }
+
+  async install(name: string, namespace = 'shop'): Promise<void> {
+    await this.bring({ ...INSTALL, name, namespace }, 'ready');
+  }
+
+  async read(ref: ObjectRef): Promise<WithStatus | undefined> {
+    return await this.admin.get<WithStatus>(ref);
+  }
+
+  /** Resolves with the condition once it has this status and reason. */
+  async until(ref: ObjectRef, type: string, wanted: string, timeout = 40_000): Promise<Condition> {
+    return await vi.waitFor(
+      async () => {
+        const conditions = (await this.read(ref))?.status?.conditions ?? [];
+        const found = findCondition(conditions, type);
+        const said = `${found?.status} ${found?.reason}`;
+        if (found === undefined || said !== wanted)
+          throw new Error(`${ref.name} ${type} is ${said}: ${found?.message}`);
+        return found;
+      },
+      { timeout, interval: 50 },
+    );
+  }
+
+  async untilCluster(type: string, wanted: string, timeout?: number): Promise<Condition> {
+    return await this.until(CLUSTER, type, wanted, timeout);
+  }
+
+  async untilGone(ref: ObjectRef, timeout = 30_000): Promise<void> {
+    const gone = async (): Promise<void> => {
+      if ((await this.read(ref)) !== undefined) throw new Error(`${ref.kind} ${ref.name} is there`);
+    };
+    await vi.waitFor(gone, { timeout, interval: 50 });
+  }
+
+  async annotate(ref: ObjectRef, annotations: Record<string, string | null>): Promise<void> {
+    await this.admin.mergePatch(ref, { metadata: { annotations } }, { fieldManager: 'kubectl-annotate' });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopOperator();
+    await this.#owned.disposeAsync();
+    if (this.#stateDir !== '') await rm(this.#stateDir, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
