@@ -16,10 +16,13 @@ export interface Attributes {
 
 export interface User {
   readonly name: string;
+  readonly groups: readonly string[];
   readonly may: (attributes: Attributes) => boolean;
 }
 
 const PUBLIC = new Set(['/healthz', '/livez', '/readyz', '/version']);
+
+const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'], may: () => false };
 
 /** Bearer tokens and who holds them. */
 export class Authentication {
@@ -28,7 +31,8 @@ export class Authentication {
   /** Adds a user; without `may` it may do everything. */
   add(user: { readonly name: string; readonly may?: User['may'] }, token?: Secret): Secret {
     const secret = token ?? new Secret(randomBytes(24).toString('base64url'));
-    this.#users.set(secret.expose(), { name: user.name, may: user.may ?? (() => true) });
+    const groups = [...(user.may === undefined ? ['system:masters'] : []), 'system:authenticated'];
+    this.#users.set(secret.expose(), { name: user.name, groups, may: user.may ?? (() => true) });
     return secret;
   }
 
@@ -38,13 +42,14 @@ export class Authentication {
   }
 
   /** @throws StatusError 401 for a token nobody holds, 403 for what the user may not do */
-  check(authorization: string | undefined, attributes: Attributes): void {
+  check(authorization: string | undefined, attributes: Attributes): User {
     const user = this.#userOf(authorization);
     if (user === undefined) {
-      if (attributes.path !== undefined && PUBLIC.has(attributes.path)) return;
-      throw refusal('system:anonymous', attributes);
+      if (attributes.path !== undefined && PUBLIC.has(attributes.path)) return ANONYMOUS;
+      throw refusal(ANONYMOUS.name, attributes);
     }
     if (!user.may(attributes)) throw refusal(user.name, attributes);
+    return user;
   }
 
   #userOf(authorization: string | undefined): User | undefined {

@@ -3,6 +3,7 @@ import { age, ageColumn, nameColumn } from './built-in-columns.ts';
 import { evaluateJsonPath } from './json-path.ts';
 import { isJsonObject, listAt, objectAt, sameJson, stringAt, type JsonObject } from './json-value.ts';
 import type { Column, Kind } from './kind.ts';
+import { customSchema } from './schema/custom-schema.ts';
 import type { FieldFault } from './status-error.ts';
 import { structureOfSchema } from './structure.ts';
 
@@ -51,22 +52,28 @@ export function kindsOf(definition: KubeObject): readonly Kind[] {
   return versions
     .filter((version) => version['served'] === true)
     .toSorted((left, right) => Number(right['storage'] === true) - Number(left['storage'] === true))
-    .map((version) => ({
-      group: stringAt(spec, 'group') ?? '',
-      version: stringAt(version, 'name') ?? '',
-      kind,
-      plural: stringAt(names, 'plural') ?? '',
-      singular: stringAt(names, 'singular') ?? kind.toLowerCase(),
-      shortNames: listAt(names, 'shortNames').map(String),
-      categories: listAt(names, 'categories').map(String),
-      namespaced: spec['scope'] !== 'Cluster',
-      custom: true,
-      hasStatus: isJsonObject(objectAt(version, 'subresources')['status']),
-      hasGeneration: true,
-      nameRule: 'subdomain',
-      structure: structureOfSchema(objectAt(version, 'schema')['openAPIV3Schema']),
-      columns: columnsOf(version),
-    }));
+    .map((version): Kind => {
+      const { openAPIV3Schema } = objectAt(version, 'schema');
+      const preserveUnknownFields = spec['preserveUnknownFields'] === true;
+      const schema = customSchema(openAPIV3Schema, { preserveUnknownFields });
+      return {
+        group: stringAt(spec, 'group') ?? '',
+        version: stringAt(version, 'name') ?? '',
+        kind,
+        plural: stringAt(names, 'plural') ?? '',
+        singular: stringAt(names, 'singular') ?? kind.toLowerCase(),
+        shortNames: listAt(names, 'shortNames').map(String),
+        categories: listAt(names, 'categories').map(String),
+        namespaced: spec['scope'] !== 'Cluster',
+        custom: true,
+        hasStatus: isJsonObject(objectAt(version, 'subresources')['status']),
+        hasGeneration: true,
+        nameRule: 'subdomain',
+        structure: structureOfSchema(openAPIV3Schema),
+        ...(schema === undefined ? {} : { schema }),
+        columns: columnsOf(version),
+      };
+    });
 }
 
 /** Defaults that the real server fills in. */

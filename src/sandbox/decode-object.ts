@@ -1,6 +1,7 @@
 import type { KubeObject } from '../resources/kube-object.ts';
 import { isJsonObject, type JsonObject } from './json-value.ts';
 import { groupVersion, type Kind } from './kind.ts';
+import { knownMetadata } from './metadata-rules.ts';
 import { badRequest } from './status-error.ts';
 
 const STRING_FIELDS = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion'] as const;
@@ -46,8 +47,18 @@ function withoutEmpty(metadata: JsonObject): JsonObject {
   );
 }
 
-/** Reads a body as an object of the kind that the URL names. @throws StatusError 400 */
+/** With the defaults of its schema and without what the schema does not know; built-in kinds stay as they are. */
+export function shaped(kind: Kind, object: KubeObject): KubeObject {
+  return kind.schema?.shape(object) ?? object;
+}
+
+/** Reads a body as an object of the kind that the URL names, defaults filled in. @throws StatusError 400 */
 export function decodeObject(kind: Kind, body: unknown): KubeObject {
+  return shaped(kind, readObject(kind, body));
+}
+
+/** Reads a body as it was sent: for an apply, whose sender owns what it sent and no defaults. @throws StatusError 400 */
+export function readObject(kind: Kind, body: unknown): KubeObject {
   if (!isJsonObject(body)) {
     throw badRequest(
       `the object provided is unrecognized (must be of type ${kind.kind}): couldn't get version/kind; json parse error`,
@@ -68,7 +79,7 @@ export function decodeObject(kind: Kind, body: unknown): KubeObject {
   const metadata = body['metadata'] ?? {};
   if (!isJsonObject(metadata)) throw badField(kind, 'json: cannot unmarshal into Go value of type v1.ObjectMeta');
   checkMetadata(kind, metadata);
-  const clean = withoutEmpty(metadata);
+  const clean = withoutEmpty(knownMetadata(metadata));
   if (!kind.namespaced) delete clean['namespace'];
   return { ...body, apiVersion: expected, kind: kind.kind, metadata: { name: '', ...clean } };
 }

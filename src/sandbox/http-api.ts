@@ -68,7 +68,7 @@ export class HttpApi {
     const fault = this.#faults.take({ method, path, query, watch: watching });
     if (await this.#faulted(fault, response)) return;
     const attributes = attributesOf(target, method, path, watching);
-    this.#authentication.check(request.headers.authorization, attributes);
+    const user = this.#authentication.check(request.headers.authorization, attributes);
     if (target.type !== 'resource') {
       this.#describe(target, request, response);
       return;
@@ -82,13 +82,14 @@ export class HttpApi {
       this.#watch(kind, target, query, request, response);
       return;
     }
-    const answer = this.#resources.handle(kind, target, {
+    const answer = await this.#resources.handle(kind, target, {
       method,
       query,
       body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
       contentType: request.headers['content-type'],
       userAgent: request.headers['user-agent'],
       rendering: renderingOf(request.headers.accept ?? '', query),
+      caller: { user, warn: (text) => void response.appendHeader('Warning', `299 - ${JSON.stringify(text)}`) },
     });
     if (fault?.cut === 'after') response.destroy();
     else send(response, answer.status, answer.body);

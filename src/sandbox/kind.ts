@@ -1,4 +1,5 @@
 import type { KubeObject } from '../resources/kube-object.ts';
+import type { CustomSchema } from './schema/custom-schema.ts';
 import type { Structure } from './structure.ts';
 
 /** A printer column. Built-in kinds compute the cell, custom ones read it by JSONPath. */
@@ -29,6 +30,8 @@ export interface Kind {
   readonly hasGeneration: boolean;
   readonly nameRule: 'subdomain' | 'label' | 'label-1035' | 'path';
   readonly structure: Structure;
+  /** Of a custom kind: what its objects must look like. */
+  readonly schema?: CustomSchema;
   readonly columns: readonly Column[];
 }
 

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../resources/kube-object.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
+import { shaped } from './decode-object.ts';
 import { groupVersion, resourceOf, type Kind } from './kind.ts';
 import { parseFieldSelector, parseLabelSelector, type Matches } from './selectors.ts';
 import { badRequest, expired, invalid, StatusError } from './status-error.ts';
@@ -37,10 +38,10 @@ export function selectorsOf(kind: Kind, query: URLSearchParams): Matches {
   return (object) => labels(object) && fields(object);
 }
 
-/** The object as this version of its kind shows it. */
+/** The object as this version of its kind shows it, with the defaults that its schema has now. */
 export function shownAs(kind: Kind, object: KubeObject): KubeObject {
   const apiVersion = groupVersion(kind);
-  return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+  return shaped(kind, object.apiVersion === apiVersion ? object : { ...object, apiVersion });
 }
 
 function tooLarge(revision: number, current: number): StatusError {

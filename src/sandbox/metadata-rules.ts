@@ -1,5 +1,5 @@
 import type { KubeObject } from '../resources/kube-object.ts';
-import { isJsonObject } from './json-value.ts';
+import { isJsonObject, type JsonObject } from './json-value.ts';
 import type { Kind } from './kind.ts';
 import type { FieldFault } from './status-error.ts';
 
@@ -31,6 +31,32 @@ const NAME_RULES: Readonly<Record<Kind['nameRule'], NameRule>> = {
   },
   path: { pattern: /^(?!\.\.?$)[^/%]+$/, maxLength: Infinity, detail: "may not contain '/' or '%', or be '.' or '..'" },
 };
+
+/** The members of ObjectMeta; the server drops all others. */
+const FIELDS: ReadonlySet<string> = new Set([
+  'annotations',
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'deletionTimestamp',
+  'finalizers',
+  'generateName',
+  'generation',
+  'labels',
+  'managedFields',
+  'name',
+  'namespace',
+  'ownerReferences',
+  'resourceVersion',
+  'selfLink',
+  'uid',
+]);
+
+export function knownMetadata(metadata: JsonObject): JsonObject {
+  const fields = Object.entries(metadata);
+  return fields.every(([field]) => FIELDS.has(field))
+    ? metadata
+    : Object.fromEntries(fields.filter(([field]) => FIELDS.has(field)));
+}
 
 const QUALIFIED_NAME = new RegExp(String.raw`^(?:${SUBDOMAIN}/)?([A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`);
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
@@ -94,7 +120,7 @@ function ownerFaults(owners: readonly unknown[]): readonly FieldFault[] {
 }
 
 /** What every object's metadata must keep to, as apimachinery's ValidateObjectMeta has it. */
-export function metadataFaults(kind: Kind, object: KubeObject): readonly FieldFault[] {
+export function metadataFaults(kind: Pick<Kind, 'nameRule'>, object: KubeObject): readonly FieldFault[] {
   const { name, labels, annotations, ownerReferences, finalizers } = object.metadata;
   return [
     ...nameFaults(kind.nameRule, name),

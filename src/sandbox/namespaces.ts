@@ -1,4 +1,5 @@
 import type { KubeObject } from '../resources/kube-object.ts';
+import { withoutAdmission } from './admission/admission-step.ts';
 import { namespaceKind, serviceAccountKind } from './built-in-kinds.ts';
 import { listAt, objectAt } from './json-value.ts';
 import type { Kind } from './kind.ts';
@@ -48,12 +49,8 @@ export class NamespaceController {
   /** The namespaces every cluster has. */
   createInitial(): void {
     for (const name of INITIAL) {
-      this.#writer.create(
-        namespaceKind,
-        undefined,
-        { metadata: { name } },
-        { manager: 'kube-apiserver', dryRun: false },
-      );
+      const options = { manager: 'kube-apiserver', dryRun: false };
+      withoutAdmission(this.#writer.create(namespaceKind, undefined, { metadata: { name } }, options));
     }
   }
 
@@ -71,7 +68,8 @@ export class NamespaceController {
     if (namespace === undefined) return;
     if (namespace.metadata.deletionTimestamp !== undefined) this.#empty(namespace);
     else if (this.#storage.get('serviceaccounts', name, 'default') === undefined) {
-      this.#writer.create(serviceAccountKind, name, { metadata: { name: 'default' } }, CONTROLLER);
+      const account = { metadata: { name: 'default' } };
+      withoutAdmission(this.#writer.create(serviceAccountKind, name, account, CONTROLLER));
     }
   }
 

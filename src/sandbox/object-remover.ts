@@ -1,7 +1,9 @@
 import type { KubeObject } from '../resources/kube-object.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { withoutAdmission, type Admitted } from './admission/admission-step.ts';
 import { isJsonObject, objectAt, type JsonObject } from './json-value.ts';
-import { groupVersion, resourceOf, type Kind } from './kind.ts';
+import { resourceOf, type Kind } from './kind.ts';
+import { shownAs } from './listing.ts';
 import { isFinal } from './object-parts.ts';
 import { rfc3339 } from './rfc3339.ts';
 import { badRequest, conflict, forbidden, invalid, notFound } from './status-error.ts';
@@ -20,6 +22,8 @@ export interface RemoveOptions {
   readonly resourceVersion?: string;
   readonly policy: Policy | undefined;
   readonly dryRun: boolean;
+  /** `DeleteOptions` as requested, for admission webhooks. */
+  readonly sent?: JsonObject;
 }
 
 const PROTECTED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
@@ -50,6 +54,19 @@ export function parseRemoveOptions(body: unknown, query: URLSearchParams): Remov
     ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),
     policy: policy ?? (orphan === true ? 'Orphan' : undefined),
     dryRun: Array.isArray(dryRun) && dryRun.includes('All'),
+    sent: sentOptions(options, query),
+  };
+}
+
+function sentOptions(options: JsonObject, query: URLSearchParams): JsonObject {
+  const dryRun = query.getAll('dryRun');
+  const propagationPolicy = query.get('propagationPolicy');
+  return {
+    ...options,
+    kind: 'DeleteOptions',
+    apiVersion: 'meta.k8s.io/v1',
+    ...(dryRun.length === 0 ? {} : { dryRun }),
+    ...(propagationPolicy === null ? {} : { propagationPolicy }),
   };
 }
 
@@ -63,26 +80,56 @@ export class ObjectRemover {
     this.#clock = deps.clock;
   }
 
+  /** As one of the server's own controllers. */
+  remove(kind: Kind, namespace: string | undefined, name: string, options: RemoveOptions): KubeObject | JsonObject {
+    return withoutAdmission(this.removal(kind, namespace, name, options));
+  }
+
   /**
+   * @param shownName what webhooks are told; a deletecollection names none
    * @returns the object while something holds it, else a Status that says Success
    * @throws StatusError 403, 404, 409
    */
-  remove(kind: Kind, namespace: string | undefined, name: string, options: RemoveOptions): KubeObject | JsonObject {
+  *removal(
+    kind: Kind,
+    namespace: string | undefined,
+    name: string,
+    options: RemoveOptions,
+    shownName = name,
+  ): Admitted<KubeObject | JsonObject> {
     const resource = resourceOf(kind);
-    const live = this.#storage.get(resource, namespace, name);
-    if (live === undefined) throw notFound(kind, name);
-    checkPreconditions(kind, live, options);
-    if (resource === 'namespaces' && PROTECTED_NAMESPACES.has(name)) {
-      throw forbidden(kind, name, 'this namespace may not be deleted');
+    for (;;) {
+      const live = this.#storage.get(resource, namespace, name);
+      if (live === undefined) throw notFound(kind, name);
+      checkPreconditions(kind, live, options);
+      if (resource === 'namespaces' && PROTECTED_NAMESPACES.has(name)) {
+        throw forbidden(kind, name, 'this namespace may not be deleted');
+      }
+      const shown = {
+        operation: 'DELETE',
+        subresource: '',
+        object: undefined,
+        oldObject: shownAs(kind, live),
+      } as const;
+      const request = {
+        ...shown,
+        kind,
+        namespace,
+        name: shownName,
+        dryRun: options.dryRun,
+        options: options.sent ?? {},
+      };
+      yield { ...request, phase: 'mutating' };
+      yield { ...request, phase: 'validating' };
+      if (this.#storage.get(resource, namespace, name) !== live) continue;
+      const marked = this.#marked(live, options.policy);
+      if (!isFinal(marked)) {
+        if (!options.dryRun && marked !== live) this.#storage.put(resource, marked);
+        return shownAs(kind, options.dryRun ? marked : (this.#storage.get(resource, namespace, name) ?? marked));
+      }
+      if (!options.dryRun) this.#storage.remove(resource, live);
+      return success(kind, live);
     }
-    const marked = this.#marked(live, options.policy);
-    if (!isFinal(marked)) {
-      if (!options.dryRun && marked !== live) this.#storage.put(resource, marked);
-      const shown = options.dryRun ? marked : (this.#storage.get(resource, namespace, name) ?? marked);
-      return { ...shown, apiVersion: groupVersion(kind) };
-    }
-    if (!options.dryRun) this.#storage.remove(resource, live);
-    return success(kind, live);
   }
 
   #marked(live: KubeObject, policy: Policy | undefined): KubeObject {

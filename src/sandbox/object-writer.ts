@@ -3,12 +3,16 @@ import type { KubeObject, ObjectMeta } from '../resources/kube-object.ts';
 import { applyConfiguration, trackUpdate } from './apply/field-managers.ts';
 import { FieldSet } from './apply/field-set.ts';
 import type { Manager } from './apply/managed-fields.ts';
-import { checkAddress, decodeObject, placeObject } from './decode-object.ts';
-import { sameJson, stringAt } from './json-value.ts';
+import type { Admitted } from './admission/admission-step.ts';
+import { checkAddress, decodeObject, placeObject, readObject, shaped } from './decode-object.ts';
+import { sameJson, type JsonObject } from './json-value.ts';
 import { groupVersion, resourceOf, type Kind } from './kind.ts';
 import type { KindRegistry } from './kind-registry.ts';
 import { strategyOf } from './kind-strategy.ts';
+import { shownAs } from './listing.ts';
 import { metadataFaults } from './metadata-rules.ts';
+import { draftOf, identified } from './new-object.ts';
+import { checkAbsent, checkVersion, isSet } from './object-version.ts';
 import { checkNamespaceTakes } from './namespaces.ts';
 import {
   desiredChanged,
@@ -23,7 +27,7 @@ import {
   type Subresource,
 } from './object-parts.ts';
 import { rfc3339 } from './rfc3339.ts';
-import { alreadyExists, conflict, invalid, notFound, StatusError } from './status-error.ts';
+import { alreadyExists, invalid, notFound, StatusError } from './status-error.ts';
 import type { Storage } from './storage.ts';
 
 /** Where a request points. `namespace` is set for namespaced kinds only. */
@@ -38,12 +42,17 @@ export interface WriteOptions {
   /** `fieldManager` of the request, or the first part of its User-Agent. */
   readonly manager: string;
   readonly dryRun: boolean;
+  /** The options of the request as an admission webhook sees them: `fieldManager`, `dryRun`. */
+  readonly sent?: JsonObject;
+}
+
+function optionsOf(kind: 'CreateOptions' | 'UpdateOptions', options: WriteOptions): JsonObject {
+  return { kind, apiVersion: 'meta.k8s.io/v1', ...options.sent };
 }
 
 /** Given up by an endpoint: who writes the main resource never owns status, and the other way round. */
 const MAIN_IGNORES = FieldSet.of([['f:status']]);
 const NOTHING = new FieldSet();
-const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
 /** Creates, updates and applies objects with the checks and the bookkeeping that the real server does. */
 export class ObjectWriter {
@@ -68,17 +77,14 @@ export class ObjectWriter {
   }
 
   /** @throws StatusError 400, 403, 404 (its namespace), 409, 422 */
-  create(kind: Kind, namespace: string | undefined, body: unknown, options: WriteOptions): KubeObject {
+  *create(kind: Kind, namespace: string | undefined, body: unknown, options: WriteOptions): Admitted<KubeObject> {
     const object = placeObject(kind, decodeObject(kind, body), namespace);
     if (isSet(object.metadata.resourceVersion)) {
       throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     }
-    const { name } = object.metadata;
-    const generateName = stringAt(object.metadata, 'generateName');
-    const named = name === '' && generateName !== undefined ? this.#generated(object, generateName) : object;
     const empty = emptyObject(kind);
     const manager = this.#manager(kind, '', 'Update', options);
-    return this.#insert(kind, this.#initial(kind, named), options, (prepared) =>
+    return yield* this.#insert(kind, object, options, (prepared) =>
       trackUpdate({
         structure: kind.structure,
         live: empty,
@@ -96,43 +102,45 @@ export class ObjectWriter {
    * @param change gives the whole candidate, from a body or a patch
    * @throws StatusError 400, 404, 409, 422
    */
-  update(
+  *update(
     address: Address,
     change: (live: KubeObject) => unknown,
     options: WriteOptions & {
       /** A PUT, whose UID is a precondition; a patch must leave the UID as it is. */
       readonly replaces: boolean;
     },
-  ): KubeObject {
+  ): Admitted<KubeObject> {
     const { kind, namespace, name, subresource } = address;
-    const live = this.#live(address);
-    const candidate = checkAddress(decodeObject(kind, change(live)), namespace, name);
-    this.#checkVersion(kind, live, candidate, options.replaces);
-    if (kind.custom && !isSet(candidate.metadata.resourceVersion)) {
-      const field = 'metadata.resourceVersion';
-      const detail = 'must be specified for an update';
-      throw invalid(kind, name, [{ reason: 'FieldValueInvalid', field, value: 0, detail }]);
+    for (;;) {
+      const live = this.#live(address);
+      const candidate = checkAddress(decodeObject(kind, change(live)), namespace, name);
+      checkVersion(kind, live, candidate, options.replaces);
+      if (kind.custom && !isSet(candidate.metadata.resourceVersion)) {
+        const field = 'metadata.resourceVersion';
+        const detail = 'must be specified for an update';
+        throw invalid(kind, name, [{ reason: 'FieldValueInvalid', field, value: 0, detail }]);
+      }
+      const tracked = trackUpdate({
+        structure: kind.structure,
+        live,
+        next: this.#prepared(kind, live, candidate, subresource),
+        manager: this.#manager(kind, subresource, 'Update', options),
+        time: this.#now(),
+        ignored: subresource === '' && kind.hasStatus ? MAIN_IGNORES : NOTHING,
+      });
+      const stored = yield* this.#store(address, live, tracked, options);
+      if (stored !== undefined) return stored;
     }
-    const next = this.#prepared(kind, live, candidate, subresource);
-    const tracked = trackUpdate({
-      structure: kind.structure,
-      live,
-      next,
-      manager: this.#manager(kind, subresource, 'Update', options),
-      time: this.#now(),
-      ignored: subresource === '' && kind.hasStatus ? MAIN_IGNORES : NOTHING,
-    });
-    return this.#store(kind, live, tracked, options);
   }
 
   /** Server-side apply; `created` tells whether there was nothing before. @throws StatusError 400, 404, 409, 422 */
-  apply(
+  *apply(
     address: Address,
     body: unknown,
     options: WriteOptions & { readonly force: boolean },
-  ): { readonly object: KubeObject; readonly created: boolean } {
+  ): Admitted<{ readonly object: KubeObject; readonly created: boolean }> {
     const { kind, namespace, name, subresource } = address;
-    const config = checkAddress(decodeObject(kind, body), namespace, name);
+    const config = checkAddress(readObject(kind, body), namespace, name);
     if (config.metadata.managedFields !== undefined) {
       throw new StatusError(400, 'BadRequest', 'metadata.managedFields must be nil');
     }
@@ -144,32 +152,33 @@ export class ObjectWriter {
       force: options.force,
       ignored,
     };
-    const stored = this.#storage.get(resourceOf(kind), namespace, name);
-    if (stored === undefined) {
-      if (subresource !== '') throw notFound(kind, name);
-      this.#checkAbsent(kind, config);
-      const initial = this.#initial(kind, scoped(kind, config, ''));
-      const object = this.#insert(kind, initial, options, (prepared) => ({
-        ...prepared,
-        metadata: {
-          ...prepared.metadata,
-          ...managed(applyConfiguration({ ...common, live: emptyObject(kind), config: scoped(kind, config, '') })),
-        },
-      }));
-      return { object, created: true };
+    for (;;) {
+      if (this.#storage.get(resourceOf(kind), namespace, name) === undefined) {
+        if (subresource !== '') throw notFound(kind, name);
+        checkAbsent(kind, config);
+        const object = yield* this.#insert(kind, scoped(kind, config, ''), options, (prepared) => ({
+          ...prepared,
+          metadata: {
+            ...prepared.metadata,
+            ...managed(applyConfiguration({ ...common, live: emptyObject(kind), config: scoped(kind, config, '') })),
+          },
+        }));
+        return { object, created: true };
+      }
+      const live = this.#live(address);
+      checkVersion(kind, live, config, false);
+      const applied = applyConfiguration({ ...common, live, config: scoped(kind, config, subresource) });
+      const next = this.#prepared(kind, live, shaped(kind, applied), subresource);
+      const object = yield* this.#store(address, live, next, options);
+      if (object !== undefined) return { object, created: false };
     }
-    const live = this.#live(address);
-    this.#checkVersion(kind, live, config, false);
-    const applied = applyConfiguration({ ...common, live, config: scoped(kind, config, subresource) });
-    const next = this.#prepared(kind, live, applied, subresource);
-    return { object: this.#store(kind, live, next, options), created: false };
   }
 
   #live(address: Address): KubeObject {
     const { kind, namespace, name } = address;
     const stored = this.#storage.get(resourceOf(kind), namespace, name);
     if (stored === undefined) throw notFound(kind, name);
-    return { ...stored, apiVersion: groupVersion(kind) };
+    return shownAs(kind, stored);
   }
 
   #manager(kind: Kind, subresource: Subresource, operation: Manager['operation'], options: WriteOptions): Manager {
@@ -180,71 +189,35 @@ export class ObjectWriter {
     return rfc3339(this.#clock.now());
   }
 
-  #generated(object: KubeObject, base: string): KubeObject {
-    const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
-    const suffix = Array.from({ length: 5 }, () => alphabet.charAt(Math.floor(this.#random() * alphabet.length)));
-    return { ...object, metadata: { ...object.metadata, name: `${base.slice(0, 58)}${suffix.join('')}` } };
-  }
-
-  #initial(kind: Kind, object: KubeObject): KubeObject {
-    const { uid: _, resourceVersion: __, deletionTimestamp: ___, ...metadata } = object.metadata;
-    const { status: ____, ...rest } = object;
-    return {
-      ...(kind.hasStatus ? rest : object),
-      apiVersion: object.apiVersion,
-      kind: object.kind,
-      metadata: {
-        ...metadata,
-        uid: this.#uuid(),
-        creationTimestamp: this.#now(),
-        ...(kind.hasGeneration ? { generation: 1 } : {}),
-      },
-    };
-  }
-
-  #insert(
+  *#insert(
     kind: Kind,
     object: KubeObject,
     options: WriteOptions,
     track: (prepared: KubeObject) => KubeObject,
-  ): KubeObject {
-    const { name, namespace } = object.metadata;
-    if (name === '') {
-      const detail = 'name or generateName is required';
-      throw invalid(kind, '', [{ reason: 'FieldValueRequired', field: 'metadata.name', detail }]);
-    }
-    if (kind.namespaced) checkNamespaceTakes(this.#storage, kind, namespace ?? '', name);
+  ): Admitted<KubeObject> {
+    const { name: given, namespace } = object.metadata;
+    if (kind.namespaced) checkNamespaceTakes(this.#storage, kind, namespace ?? '', given);
     const strategy = strategyOf(kind);
-    const prepared = strategy.prepare(object, undefined);
-    const faults = [...metadataFaults(kind, prepared), ...strategy.faults(prepared, undefined)];
+    const tracked = track(strategy.prepare(draftOf(kind, shaped(kind, object)), undefined));
+    const step = { operation: 'CREATE', kind, namespace, subresource: '', oldObject: undefined } as const;
+    const request = { ...step, dryRun: options.dryRun, options: optionsOf('CreateOptions', options) };
+    const mutated = (yield { ...request, phase: 'mutating', name: given, object: tracked }) ?? tracked;
+    const draft = mutated === tracked ? tracked : strategy.prepare(decodeObject(kind, mutated), undefined);
+    const parts = { now: this.#clock.now(), uuid: this.#uuid, random: this.#random };
+    // Once more, for what depends on a name that was only now made.
+    const next = strategy.prepare(identified(kind, draft, parts), undefined);
+    const { name } = next.metadata;
+    const faults = [
+      ...metadataFaults(kind, next),
+      ...(kind.schema?.faults(next, undefined) ?? []),
+      ...strategy.faults(next, undefined),
+    ];
     if (faults.length > 0) throw invalid(kind, name, faults);
     this.#registry.checkTakesNew(kind);
+    yield { ...request, phase: 'validating', name, object: next };
     if (this.#storage.get(resourceOf(kind), namespace, name) !== undefined) throw alreadyExists(kind, name);
-    const tracked = track(prepared);
-    checkSize(tracked);
-    return options.dryRun ? tracked : this.#storage.put(resourceOf(kind), tracked);
-  }
-
-  #checkAbsent(kind: Kind, config: KubeObject): void {
-    const { name, uid } = config.metadata;
-    if (uid === undefined) return;
-    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-    throw conflict(kind, name, why);
-  }
-
-  #checkVersion(kind: Kind, live: KubeObject, candidate: KubeObject, replaces: boolean): void {
-    const { name, resourceVersion, uid } = candidate.metadata;
-    if (uid !== undefined && uid !== live.metadata.uid) {
-      if (!replaces) {
-        const detail = 'field is immutable';
-        throw invalid(kind, name, [{ reason: 'FieldValueInvalid', field: 'metadata.uid', value: uid, detail }]);
-      }
-      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`;
-      throw conflict(kind, name, why);
-    }
-    if (isSet(resourceVersion) && resourceVersion !== live.metadata.resourceVersion) {
-      throw conflict(kind, name, MODIFIED);
-    }
+    checkSize(next);
+    return options.dryRun ? next : this.#storage.put(resourceOf(kind), next);
   }
 
   #prepared(kind: Kind, live: KubeObject, candidate: KubeObject, subresource: Subresource): KubeObject {
@@ -253,28 +226,38 @@ export class ObjectWriter {
     return subresource === '' ? strategyOf(kind).prepare(next, live) : next;
   }
 
-  #store(kind: Kind, live: KubeObject, next: KubeObject, options: WriteOptions): KubeObject {
+  /** `undefined` when the live object changed while a webhook was asked: the write is to be made up anew. */
+  *#store(
+    address: Address,
+    live: KubeObject,
+    tracked: KubeObject,
+    options: WriteOptions,
+  ): Admitted<KubeObject | undefined> {
+    const { kind, namespace, name, subresource } = address;
+    const step = { operation: 'UPDATE', kind, namespace, name, subresource, oldObject: live } as const;
+    const request = { ...step, dryRun: options.dryRun, options: optionsOf('UpdateOptions', options) };
+    const mutated = (yield { ...request, phase: 'mutating', object: tracked }) ?? tracked;
+    const next = mutated === tracked ? tracked : this.#prepared(kind, live, decodeObject(kind, mutated), subresource);
     const faults = [
       ...metadataFaults(kind, next),
       ...finalizerFaults(live.metadata, next.metadata),
+      ...((subresource === 'status' ? kind.schema?.statusFaults(next) : kind.schema?.faults(next, live)) ?? []),
       ...strategyOf(kind).faults(next, live),
     ];
     if (faults.length > 0) throw invalid(kind, next.metadata.name, faults);
-    if (sameJson(withoutTimes(live), withoutTimes(next))) return live;
     const bumped = kind.hasGeneration && desiredChanged(kind, live, next);
     const generation = bumped ? (live.metadata.generation ?? 0) + 1 : live.metadata.generation;
     const object = generation === undefined ? next : { ...next, metadata: { ...next.metadata, generation } };
+    yield { ...request, phase: 'validating', object };
+    const current = this.#storage.get(resourceOf(kind), namespace, name);
+    if (current?.metadata.resourceVersion !== live.metadata.resourceVersion) return undefined;
+    if (sameJson(withoutTimes(live), withoutTimes(object))) return live;
     checkSize(object);
     if (options.dryRun) return object;
     return isFinal(object)
       ? this.#storage.remove(resourceOf(kind), object)
       : this.#storage.put(resourceOf(kind), object);
   }
-}
-
-/** `0` is the same as none. */
-function isSet(resourceVersion: string | undefined): boolean {
-  return resourceVersion !== undefined && resourceVersion !== '0';
 }
 
 function managed(object: KubeObject): Pick<ObjectMeta, 'managedFields'> {

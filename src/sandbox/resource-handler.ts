@@ -1,6 +1,7 @@
 import type { KubeObject } from '../resources/kube-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Target } from './address.ts';
+import type { AdmissionWebhooks, Caller } from './admission/admission-webhooks.ts';
 import type { JsonObject } from './json-value.ts';
 import { groupVersion, resourceOf, type Kind } from './kind.ts';
 import { listPage, selectorsOf, shownAs } from './listing.ts';
@@ -22,6 +23,8 @@ export interface ResourceRequest {
   readonly contentType: string | undefined;
   readonly userAgent: string | undefined;
   readonly rendering: Rendering;
+  /** Whose request it is, and where warnings for them go. */
+  readonly caller: Caller;
 }
 
 export interface Answer {
@@ -36,22 +39,25 @@ export class ResourceHandler {
   readonly #storage: Storage;
   readonly #writer: ObjectWriter;
   readonly #remover: ObjectRemover;
+  readonly #webhooks: AdmissionWebhooks;
   readonly #clock: Clock;
 
   constructor(deps: {
     readonly storage: Storage;
     readonly writer: ObjectWriter;
     readonly remover: ObjectRemover;
+    readonly webhooks: AdmissionWebhooks;
     readonly clock: Clock;
   }) {
     this.#storage = deps.storage;
     this.#writer = deps.writer;
     this.#remover = deps.remover;
+    this.#webhooks = deps.webhooks;
     this.#clock = deps.clock;
   }
 
   /** @throws StatusError in every way the writers and readers do, 405 */
-  handle(kind: Kind, target: ResourceTarget, request: ResourceRequest): Answer {
+  async handle(kind: Kind, target: ResourceTarget, request: ResourceRequest): Promise<Answer> {
     const { namespace, name, subresource } = target;
     if (name === undefined) return this.#handleMany(kind, namespace, request);
     const address: Address = { kind, namespace, name, subresource };
@@ -61,12 +67,8 @@ export class ResourceHandler {
       case 'PUT': {
         const body = parseObjectBody(request.body, request.contentType);
         const options = writeOptionsOf(request.query, request.userAgent);
-        return this.#answer(
-          kind,
-          200,
-          this.#writer.update(address, () => body, { ...options, replaces: true }),
-          request,
-        );
+        const steps = this.#writer.update(address, () => body, { ...options, replaces: true });
+        return this.#answer(kind, 200, await this.#webhooks.run(steps, request.caller), request);
       }
       case 'PATCH':
         return this.#patch(address, request);
@@ -74,7 +76,8 @@ export class ResourceHandler {
         if (subresource !== '') throw methodNotAllowed();
         const body = parseObjectBody(request.body, request.contentType);
         const options = parseRemoveOptions(body, request.query);
-        return { status: 200, body: this.#remover.remove(kind, namespace, name, options) };
+        const steps = this.#remover.removal(kind, namespace, name, options);
+        return { status: 200, body: await this.#webhooks.run(steps, request.caller) };
       }
       default:
         throw methodNotAllowed();
@@ -85,7 +88,7 @@ export class ResourceHandler {
     return this.#rendered(kind, object, rendering, headers);
   }
 
-  #handleMany(kind: Kind, namespace: string | undefined, request: ResourceRequest): Answer {
+  async #handleMany(kind: Kind, namespace: string | undefined, request: ResourceRequest): Promise<Answer> {
     switch (request.method) {
       case 'GET':
         return { status: 200, body: this.#list(kind, namespace, request) };
@@ -93,14 +96,18 @@ export class ResourceHandler {
         if (kind.namespaced && namespace === undefined) throw methodNotAllowed();
         const body = parseObjectBody(request.body, request.contentType);
         const options = writeOptionsOf(request.query, request.userAgent);
-        return this.#answer(kind, 201, this.#writer.create(kind, namespace, body, options), request);
+        const steps = this.#writer.create(kind, namespace, body, options);
+        return this.#answer(kind, 201, await this.#webhooks.run(steps, request.caller), request);
       }
       case 'DELETE': {
         const body = parseObjectBody(request.body, request.contentType);
         const options = parseRemoveOptions(body, request.query);
         const matches = selectorsOf(kind, request.query);
         const items = this.#storage.list(resourceOf(kind), namespace).filter(matches);
-        for (const { metadata } of items) this.#remover.remove(kind, metadata.namespace, metadata.name, options);
+        for (const { metadata } of items) {
+          const steps = this.#remover.removal(kind, metadata.namespace, metadata.name, options, '');
+          await this.#webhooks.run(steps, request.caller);
+        }
         const shown = items.map((object) => shownAs(kind, object));
         return { status: 200, body: listBody(kind, shown, { resourceVersion: String(this.#storage.revision) }) };
       }
@@ -127,18 +134,20 @@ export class ResourceHandler {
     return { kind: 'PartialObjectMetadataList', apiVersion, metadata, items: items.map(partialMetadata) };
   }
 
-  #patch(address: Address, request: ResourceRequest): Answer {
+  async #patch(address: Address, request: ResourceRequest): Promise<Answer> {
     const { kind } = address;
     const type = patchTypeOf(request.contentType, kind.custom);
     const { force } = checkPatchOptions(request.query, type);
     const options = writeOptionsOf(request.query, request.userAgent);
     const patch = parsePatchBody(request.body, type);
     if (type === 'apply') {
-      const { object, created } = this.#writer.apply(address, patch, { ...options, force });
+      const steps = this.#writer.apply(address, patch, { ...options, force });
+      const { object, created } = await this.#webhooks.run(steps, request.caller);
       return this.#answer(kind, created ? 201 : 200, object, request);
     }
     const change = (live: KubeObject): unknown => patched(kind, live, patch, type);
-    return this.#answer(kind, 200, this.#writer.update(address, change, { ...options, replaces: false }), request);
+    const steps = this.#writer.update(address, change, { ...options, replaces: false });
+    return this.#answer(kind, 200, await this.#webhooks.run(steps, request.caller), request);
   }
 
   #answer(kind: Kind, status: number, object: KubeObject, request: ResourceRequest): Answer {

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { AdmissionWebhooks } from './admission/admission-webhooks.ts';
+import { WebhookClient } from './admission/webhook-client.ts';
 import { Authentication } from './authentication.ts';
 import { ControllerLoop } from './controller-loop.ts';
 import { DefinitionController } from './definition-controller.ts';
@@ -76,6 +78,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const definitions = new DefinitionController({ storage, registry, remover, clock });
   const namespaces = new NamespaceController({ storage, registry, writer, remover });
   const collector = new GarbageCollector({ storage, registry, remover });
+  const webhookClient = new WebhookClient({ storage });
+  const webhooks = new AdmissionWebhooks({ storage, registry, client: webhookClient, uuid });
   storage.subscribe((event) => definitions.serve(event));
   const loop = new ControllerLoop({ storage, controllers: [namespaces, definitions, collector], logger });
   namespaces.createInitial();
@@ -86,7 +90,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const faults = new Faults();
   const api = new HttpApi({
     registry,
-    resources: new ResourceHandler({ storage, writer, remover, clock }),
+    resources: new ResourceHandler({ storage, writer, remover, webhooks, clock }),
     authentication,
     faults,
     clock,
@@ -113,6 +117,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     cutConnections: () => server.closeAllConnections(),
     [Symbol.asyncDispose]: async () => {
       loop[Symbol.dispose]();
+      webhookClient[Symbol.dispose]();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -1,4 +1,5 @@
 import type { JsonObject } from './json-value.ts';
+import { faultValue } from './schema/go-value.ts';
 
 export interface StatusDetails {
   readonly name?: string;
@@ -22,11 +23,14 @@ export interface FieldFault {
     | 'FieldValueRequired'
     | 'FieldValueForbidden'
     | 'FieldValueNotSupported'
+    | 'FieldValueDuplicate'
     | 'FieldValueTooLong';
   readonly field: string;
   readonly detail: string;
-  /** Shown for `FieldValueInvalid`; an absent value prints as `null`. */
+  /** Shown of invalid, unsupported and duplicate values; an absent value prints as `"null"`. */
   readonly value?: unknown;
+  /** Printed instead of the value, where Go's type of it is not that of decoded JSON. */
+  readonly shown?: string;
 }
 
 /** A refusal in the API server's own shape: `kind: Status`, `reason`, `code`, `details`. */
@@ -113,19 +117,19 @@ export function methodNotAllowed(): StatusError {
   return new StatusError(405, 'MethodNotAllowed', message, {});
 }
 
+const WORDS: Readonly<Record<FieldFault['reason'], readonly [words: string, showsValue: boolean]>> = {
+  FieldValueRequired: ['Required value', false],
+  FieldValueForbidden: ['Forbidden', false],
+  FieldValueTooLong: ['Too long', false],
+  FieldValueNotSupported: ['Unsupported value', true],
+  FieldValueInvalid: ['Invalid value', true],
+  FieldValueDuplicate: ['Duplicate value', true],
+};
+
 function faultText(fault: FieldFault): string {
-  switch (fault.reason) {
-    case 'FieldValueRequired':
-      return `Required value${fault.detail === '' ? '' : `: ${fault.detail}`}`;
-    case 'FieldValueForbidden':
-      return `Forbidden: ${fault.detail}`;
-    case 'FieldValueTooLong':
-      return `Too long: ${fault.detail}`;
-    case 'FieldValueNotSupported':
-      return `Unsupported value: ${JSON.stringify(fault.value ?? null)}: ${fault.detail}`;
-    case 'FieldValueInvalid':
-      return `Invalid value: ${JSON.stringify(fault.value ?? null)}: ${fault.detail}`;
-  }
+  const [words, showsValue] = WORDS[fault.reason];
+  const value = showsValue ? `: ${fault.shown ?? faultValue(fault.value)}` : '';
+  return `${words}${value}${fault.detail === '' ? '' : `: ${fault.detail}`}`;
 }
 
 /** 422: the object breaks rules; every fault is a cause with its field. */

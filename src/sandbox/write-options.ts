@@ -16,7 +16,8 @@ export function writeOptionsOf(query: URLSearchParams, userAgent: string | undef
     ]);
   }
   const agent = (userAgent ?? '').split('/')[0]?.slice(0, MAX_MANAGER_LENGTH) ?? '';
-  return { manager: manager || agent || 'unknown', dryRun: dryRun.length > 0 };
+  const sent = { ...(dryRun.length === 0 ? {} : { dryRun }), ...(manager === '' ? {} : { fieldManager: manager }) };
+  return { manager: manager || agent || 'unknown', dryRun: dryRun.length > 0, sent };
 }
 
 /** `force` belongs to applies, which must say who they are. @throws StatusError 422 */
