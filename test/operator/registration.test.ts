@@ -72,7 +72,7 @@ describe('registration', () => {
     await world.join(plane.url);
     const condition = await world.until('Authenticated', 'False', 'NotRegistered');
     expect(condition.message).toBe(
-      'There is no credential and no registration token. Set the token as spec.registration.token.',
+      'There is no credential and no registration token. Set the token as spec.registration.token, or as token in the Secret service-operator-registration.',
     );
     plane.accounts.set('svcreg_late', 'fresh');
     await world.setSpec({ registration: { token: 'svcreg_late' } });
