@@ -145,6 +145,8 @@ async function startControlPlane(folder: string, adminToken: Secret): Promise<Pr
       SERVICE_LISTEN: '127.0.0.1:0',
       SERVICE_DATA_DIR: join(folder, 'control-plane'),
       SERVICE_ADMIN_TOKEN: adminToken.expose(),
+      // Batches of 20 ms make more posts than the default allows.
+      SERVICE_RATE_LIMIT_EVENTS: '1000',
     },
     logFile: join(folder, 'control-plane.log'),
     startTimeoutMs: 20_000,

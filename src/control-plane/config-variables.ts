@@ -5,6 +5,9 @@ import { isServiceLink } from '../runtime/service-link.ts';
 const variable = (options: Parameters<typeof Type.String>[0]) =>
   Type.Optional(Type.String({ minLength: 1, ...options }));
 
+const rateLimit = (of: string) =>
+  variable({ pattern: '^[1-9][0-9]{0,6}$', description: `1 to 9999999: how many ${of}` });
+
 /** Every variable that this version acts on. Whatever they hold is text; `config.ts` reads it. */
 export const ConfigVariables = Type.Object(
   {
@@ -29,13 +32,17 @@ export const ConfigVariables = Type.Object(
       pattern: '^[\\u0021-\\u007e]{32,256}$',
       description: '32 to 256 visible ASCII characters',
     }),
-    SERVICE_LOG_LEVEL: Type.Optional(Type.Unsafe<LogLevel>({ type: 'string', enum: [...LOG_LEVELS] })),
-  },
-  { additionalProperties: false },
+    SERVICE_RATE_LIMIT_POLLS: rateLimit('polls a credential may send within 10 s'),
+    SERVICE_RATE_LIMIT_WRITES: rateLimit('acks, statuses and results a credential may send within 10 s'),
+    SERVICE_RATE_LIMIT_EVENTS: rateLimit('posts of events a credential may send within 10 s'),
+    SERVICE_RATE_LIMIT_REGISTER: rateLimit('registrations an address may try within a minute'),
     SERVICE_OPERATOR_IMAGE: variable({
       pattern: '^[a-zA-Z0-9][\\w.:/@-]{0,511}$',
       description: 'an image such as registry.example.com/service-operator:1.2.3',
     }),
+    SERVICE_LOG_LEVEL: Type.Optional(Type.Unsafe<LogLevel>({ type: 'string', enum: [...LOG_LEVELS] })),
+  },
+  { additionalProperties: false },
 );
 export type ConfigVariables = Static<typeof ConfigVariables>;
 
@@ -45,10 +52,6 @@ export const VARIABLES_OF_LATER_VERSIONS: Readonly<Record<string, string>> = {
   SERVICE_CLIENT_CERT_HEADER: 'client certificates (mTLS) are not in this version; agents sign their posts instead',
   SERVICE_OIDC_ISSUER: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
   SERVICE_OIDC_AUDIENCE: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
-  SERVICE_RATE_LIMIT_POLLS: 'rate limits are not in this version; limit at the proxy in front',
-  SERVICE_RATE_LIMIT_WRITES: 'rate limits are not in this version; limit at the proxy in front',
-  SERVICE_RATE_LIMIT_EVENTS: 'rate limits are not in this version; limit at the proxy in front',
-  SERVICE_RATE_LIMIT_REGISTER: 'rate limits are not in this version; limit at the proxy in front',
 };
 
 /** The operator's own, so that both programs can be started from one shell. */

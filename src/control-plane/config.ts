@@ -4,6 +4,7 @@ import { AppError } from '../protocol/app-error.ts';
 import { compileParser } from '../protocol/parse.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { Secret } from '../runtime/secret.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from './http/agent/rate-limits.ts';
 import { ConfigVariables, isForeignVariable, VARIABLES_OF_LATER_VERSIONS } from './config-variables.ts';
 
 export interface ControlPlaneConfig {
@@ -19,9 +20,10 @@ export interface ControlPlaneConfig {
   /** Whose `X-Forwarded-*` headers count. */
   readonly trustedProxies: readonly string[];
   readonly adminToken: Secret | undefined;
-  readonly logLevel: LogLevel;
+  readonly rateLimits: RateLimits;
   /** Image of the operator in the manifests that are handed out; absent: the one in `templates/install`. */
   readonly operatorImage: string | undefined;
+  readonly logLevel: LogLevel;
 }
 
 /** A variable that is unknown, malformed or not supported. The message is one line that says which and why. */
@@ -61,8 +63,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     tls: readTls(variables),
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
     adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
-    logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
+    rateLimits: readRateLimits(variables),
     operatorImage: variables.SERVICE_OPERATOR_IMAGE,
+    logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
   };
 }
 
@@ -109,6 +112,16 @@ function readTls(variables: ConfigVariables): ControlPlaneConfig['tls'] {
   if (certFile === undefined) throw new ConfigError('SERVICE_TLS_CERT', 'must be set together with SERVICE_TLS_KEY');
   if (keyFile === undefined) throw new ConfigError('SERVICE_TLS_KEY', 'must be set together with SERVICE_TLS_CERT');
   return { certFile, keyFile };
+}
+
+function readRateLimits(variables: ConfigVariables): RateLimits {
+  const set = (text: string | undefined, fallback: number): number => (text === undefined ? fallback : Number(text));
+  return {
+    polls: set(variables.SERVICE_RATE_LIMIT_POLLS, DEFAULT_RATE_LIMITS.polls),
+    writes: set(variables.SERVICE_RATE_LIMIT_WRITES, DEFAULT_RATE_LIMITS.writes),
+    events: set(variables.SERVICE_RATE_LIMIT_EVENTS, DEFAULT_RATE_LIMITS.events),
+    register: set(variables.SERVICE_RATE_LIMIT_REGISTER, DEFAULT_RATE_LIMITS.register),
+  };
 }
 
 function readProxies(text: string | undefined): string[] {

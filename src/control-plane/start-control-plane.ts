@@ -97,6 +97,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     masterKey,
     lastContact,
     caCertificate: tls?.root ?? '',
+    rateLimits: config.rateLimits,
     gitSourceFor: async (cluster) => await gitSources.of(cluster),
   });
   gitRoutes(app, { host });

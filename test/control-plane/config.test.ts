@@ -30,6 +30,8 @@ describe('readConfig', () => {
       SERVICE_TLS_KEY: '/tls/tls.key',
       SERVICE_TRUSTED_PROXIES: '10.0.0.0/8,::1',
       SERVICE_ADMIN_TOKEN: TOKEN,
+      SERVICE_RATE_LIMIT_POLLS: '6',
+      SERVICE_RATE_LIMIT_EVENTS: '7',
       SERVICE_OPERATOR_IMAGE: 'registry.example.com:5000/service-operator@sha256:00ff',
       SERVICE_LOG_LEVEL: 'warn',
     });
@@ -44,6 +46,7 @@ describe('readConfig', () => {
       masterKeyFile: '/run/secrets/master.key',
       tls: { certFile: '/tls/tls.crt', keyFile: '/tls/tls.key' },
       trustedProxies: ['10.0.0.0/8', '::1'],
+      rateLimits: { polls: 6, writes: 1000, events: 7, register: 20 },
       operatorImage: 'registry.example.com:5000/service-operator@sha256:00ff',
       logLevel: 'warn',
     });
@@ -102,7 +105,7 @@ describe('readConfig', () => {
     ['an unknown log level', { SERVICE_LOG_LEVEL: 'loud' }, /^SERVICE_LOG_LEVEL: must be one of fatal, error/],
     ['OIDC', { SERVICE_OIDC_ISSUER: 'https://id' }, /^SERVICE_OIDC_ISSUER: sign-in by OIDC is not in this version/],
     ['client certificates', { SERVICE_TLS_CLIENT_CA: 'ca.pem' }, /^SERVICE_TLS_CLIENT_CA: client certificates/],
-    ['rate limits', { SERVICE_RATE_LIMIT_EVENTS: '5' }, /^SERVICE_RATE_LIMIT_EVENTS: rate limits are not in this/],
+    ['a rate limit of nothing', { SERVICE_RATE_LIMIT_EVENTS: '0' }, /^SERVICE_RATE_LIMIT_EVENTS: must be 1 to 9999999/],
   ])('refuses %s in one line', ([, env, line]) => {
     let thrown: unknown;
     try {

@@ -96,6 +96,7 @@ export class RunningControlPlane implements AsyncDisposable {
       SERVICE_DATA_DIR: this.folder,
       SERVICE_ADMIN_TOKEN: this.token,
       SERVICE_LOG_LEVEL: 'silent',
+      SERVICE_RATE_LIMIT_EVENTS: '1000',
       ...this.#env,
     });
     const logger = createLogger('test', 'silent');

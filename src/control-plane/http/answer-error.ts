@@ -7,7 +7,7 @@ import { errorBody } from '../../protocol/http-error.ts';
 import { AGENT_MEDIA_TYPE } from '../../protocol/media-type.ts';
 import { AllowedMethods, type RouteSource } from './allowed-methods.ts';
 
-const AGENT_PREFIX = '/api/agent';
+export const AGENT_PREFIX = '/api/agent';
 
 /** The media type of every answer under the agent API, errors included; undefined elsewhere. */
 export function bodyMediaType(url: string): string | undefined {
@@ -23,10 +23,12 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   reply.header(REQUEST_ID_HEADER, request.id);
+  // As bytes: to text of an object's media type the framework adds a charset, which JSON has not (RFC 8259, section 11).
+  const mediaType = bodyMediaType(request.url) ?? 'application/json';
   reply
     .code(status)
-    .type(bodyMediaType(request.url) ?? 'application/json')
-    .send(body);
+    .header('content-type', mediaType)
+    .send(Buffer.from(JSON.stringify(body)));
 }
 
 /**

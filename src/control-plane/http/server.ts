@@ -39,6 +39,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Aborted when the server begins to close: a held request answers at once as if its wait had ended. */
     readonly closing: AbortSignal;
+    /** The answer where no route of the server fits. */
+    readonly answerNotFound: ReturnType<typeof answerNotFound>;
   }
 }
 
@@ -101,7 +103,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   readBodiesStrictly(app);
   app.setErrorHandler(answerError);
-  app.setNotFoundHandler(answerNotFound(app));
+  app.decorate('answerNotFound', answerNotFound(app));
+  app.setNotFoundHandler(app.answerNotFound);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);

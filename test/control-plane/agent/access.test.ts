@@ -122,7 +122,20 @@ describe('access to the agent API', () => {
       const answer = await server.get(agent, '/api/agent/config', { accept });
       expect(refusal(answer)).toBe('406 not_acceptable');
       expect(answer.body).toMatchObject({ served: [AGENT_MEDIA_TYPE] });
+      expect(answer.headers['service-config-revision']).toBe('2');
     }
+  });
+
+  it('tells a known agent its revision where there is nothing, and keeps the form for a path that cannot be read', async () => {
+    await using server = await AgentServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const nowhere = await server.get(agent, '/api/agent/nowhere');
+    expect([refusal(nowhere), nowhere.headers['service-config-revision']]).toEqual(['404 not_found', '2']);
+    const unknown = await server.call({ method: 'GET', url: '/api/agent/nowhere' });
+    expect([refusal(unknown), unknown.headers['service-config-revision']]).toEqual(['404 not_found', undefined]);
+    expect((await server.get(agent, '/api/agent/%zz')).headers['content-type']).toBe(AGENT_MEDIA_TYPE);
+    const wrong = await server.call({ method: 'DELETE', url: '/api/agent/events' });
+    expect([refusal(wrong), wrong.headers['allow']]).toEqual(['404 not_found', 'POST']);
   });
 
   it('takes bodies of the agent media type and application/json, with parameters, and no others', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { agentRoutes } from '../../../src/control-plane/http/agent/agent-routes.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../../src/control-plane/http/agent/rate-limits.ts';
 import { createHttpServer, type HttpServer } from '../../../src/control-plane/http/server.ts';
 import { openMasterKey, type MasterKey } from '../../../src/control-plane/master-key.ts';
 import { insertPendingCluster } from '../../../src/control-plane/store/clusters.ts';
@@ -44,7 +45,7 @@ export class AgentServer implements AsyncDisposable {
   app!: HttpServer;
   lastContact!: LastContact;
 
-  static async start(): Promise<AgentServer> {
+  static async start(rateLimits: Partial<RateLimits> = {}): Promise<AgentServer> {
     const server = new AgentServer();
     const logger = createLogger('test', 'silent');
     server.masterKey = openMasterKey({ file: join(server.directory, 'master.key'), randomBytes });
@@ -62,6 +63,7 @@ export class AgentServer implements AsyncDisposable {
       randomBytes,
       random: () => 0.5,
       caCertificate: '',
+      rateLimits: { ...DEFAULT_RATE_LIMITS, ...rateLimits },
       gitSourceFor: async () => server.gitSource,
     });
     await store.write(async (trx) => {

@@ -8,6 +8,7 @@ import type { ClusterRow } from '../../store/schema.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf, authenticate, type AuthenticateDeps } from './authenticate.ts';
 import { HeldRequests } from './held-requests.ts';
+import { limited, type RateLimits } from './rate-limits.ts';
 import { projectConfig } from './project-config.ts';
 
 /** As a job poll's (specification, "Limits"). */
@@ -16,6 +17,7 @@ const MAX_WAIT_SECONDS = 300;
 
 export interface ConfigRouteDeps extends AuthenticateDeps {
   readonly wakeups: Wakeups;
+  readonly rateLimits: RateLimits;
   /** In gitops mode: where the cluster reads. Its `credential` in the clear is passed on over TLS only. */
   readonly gitSourceFor: (cluster: ClusterRow) => Promise<GitSourceConfig | undefined>;
 }
@@ -28,7 +30,8 @@ const Query = Type.Object({ wait: Type.Optional(Type.Integer({ minimum: 0, maxim
  */
 export function configRoute(app: HttpServer, deps: ConfigRouteDeps): void {
   const held = new HeldRequests();
-  app.get('/api/agent/config', { schema: { querystring: Query } }, async (request, reply) => {
+  const options = { ...limited(deps.rateLimits, 'polls'), schema: { querystring: Query } };
+  app.get('/api/agent/config', options, async (request, reply) => {
     const waitMs = (request.query.wait ?? DEFAULT_WAIT_SECONDS) * 1000;
     const known = request.headers['if-none-match'];
     if (known !== undefined && matches(known, agentOf(request).cluster.config_revision)) {

@@ -12,6 +12,7 @@ import type { Wakeups } from '../../wakeups.ts';
 import type { HttpServer } from '../server.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
 import { agentOf } from './authenticate.ts';
+import { limited, type RateLimits } from './rate-limits.ts';
 import { requireSignature } from './require-signature.ts';
 
 export interface EventsRouteDeps {
@@ -19,6 +20,7 @@ export interface EventsRouteDeps {
   readonly clock: Clock;
   readonly wakeups: Wakeups;
   readonly refusals: RefusalAudit;
+  readonly rateLimits: RateLimits;
 }
 
 /**
@@ -29,6 +31,7 @@ export function eventsRoute(app: HttpServer, deps: EventsRouteDeps): void {
   app.post(
     '/api/agent/events',
     {
+      ...limited(deps.rateLimits, 'events'),
       bodyLimit: MAX_EVENT_POST_BYTES,
       preValidation: requireSignature(deps),
       schema: { body: EventsRequest },

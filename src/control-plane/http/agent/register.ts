@@ -6,14 +6,16 @@ import { equalConstantTime } from '../../../protocol/token.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { RegisterCluster, type RegisterClusterDeps } from '../../register-cluster.ts';
 import type { HttpServer } from '../server.ts';
+import { limited, type RateLimits } from './rate-limits.ts';
 import { bearerToken } from './authenticate.ts';
 
 /** `POST /api/agent/register`: a one-time registration token for a long-lived credential. */
-export function registerRoute(app: HttpServer, deps: RegisterClusterDeps): void {
+export function registerRoute(app: HttpServer, deps: RegisterClusterDeps & { readonly rateLimits: RateLimits }): void {
   const registration = new RegisterCluster(deps);
   app.post(
     '/api/agent/register',
     {
+      ...limited(deps.rateLimits, 'register'),
       // The token may come in the header alone; then there need not be a body.
       preValidation: async (request) => {
         request.body ??= {};

@@ -1,0 +1,72 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { AppError } from '../../../protocol/app-error.ts';
+import type { HttpServer } from '../server.ts';
+
+/** Most requests in a window: per credential in 10 s, `register` per address in a minute (decisions, "Errors"). */
+export interface RateLimits {
+  readonly polls: number;
+  readonly writes: number;
+  readonly events: number;
+  readonly register: number;
+}
+
+export const DEFAULT_RATE_LIMITS: RateLimits = { polls: 60, writes: 1000, events: 100, register: 20 };
+
+interface Window {
+  readonly ms: number;
+  readonly of: string;
+  readonly key: (request: FastifyRequest) => string;
+}
+
+const PER_CREDENTIAL: Window = {
+  ms: 10_000,
+  of: 'credential',
+  // Behind authentication: who presents no credential of ours never gets here.
+  key: (request) => request.agent?.credentialId ?? request.ip,
+};
+
+const WINDOWS: Readonly<Record<keyof RateLimits, Window>> = {
+  polls: PER_CREDENTIAL,
+  writes: PER_CREDENTIAL,
+  events: PER_CREDENTIAL,
+  register: { ms: 60_000, of: 'address', key: (request) => request.ip },
+};
+
+/** Counters kept; the least recently used goes first, which at worst forgives somebody. */
+const MAX_COUNTERS = 50_000;
+
+/** Call before the routes. Counts are this process's own: behind two replicas a client may reach twice the limit. */
+export function countRequests(app: HttpServer): void {
+  app.register(rateLimit, {
+    global: false,
+    cache: MAX_COUNTERS,
+    addHeaders: {
+      'x-ratelimit-limit': false,
+      'x-ratelimit-remaining': false,
+      'x-ratelimit-reset': false,
+      'retry-after': false,
+    },
+    addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
+  });
+}
+
+/** The part of a route's options that limits it. Over the limit: 429 `rate_limited` with `Retry-After` in seconds. */
+export function limited(limits: RateLimits, group: keyof RateLimits): Pick<RouteShorthandOptions, 'config'> {
+  const { ms, of, key } = WINDOWS[group];
+  const max = limits[group];
+  return {
+    config: {
+      rateLimit: {
+        max,
+        timeWindow: ms,
+        keyGenerator: key,
+        groupId: group,
+        errorResponseBuilder: (_request, { ttl }) =>
+          new AppError('rate_limited', `more than ${max} requests of this ${of} within ${ms / 1000} s`, {
+            retryAfterSeconds: ttl / 1000,
+          }),
+      },
+    },
+  };
+}
