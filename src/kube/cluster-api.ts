@@ -136,6 +136,8 @@ export interface ClusterApi {
 export interface Informer<T extends KubeObject> {
   /** Resolves once the first full list is in. */
   synced(signal?: AbortSignal): Promise<void>;
+  /** The resourceVersion that it has come to: every change up to it is in. */
+  readonly version: string | undefined;
   get(namespace: string | undefined, name: string): T | undefined;
   list(): readonly T[];
   /** Called with the object before and after; `after` is undefined when it is gone. Called for the first list too. */

@@ -10,6 +10,8 @@ export interface InformerDeps {
   readonly kind: KindRef;
   readonly namespace?: string;
   readonly labelSelector?: string;
+  /** What is kept of an object (default: all of it). */
+  readonly keep?: (object: KubeObject) => KubeObject;
   /** Longest wait between two tries, in milliseconds (default 30,000). */
   readonly maxWaitMs?: number;
   /** What keeps it from listing or watching now; undefined once it watches. Told at every try. */
@@ -39,6 +41,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
     ...(deps.labelSelector === undefined ? {} : { labelSelector: deps.labelSelector }),
   };
   let version: string | undefined;
+  const kept = (object: T): T => (deps.keep === undefined ? object : (deps.keep(object) as T));
 
   /** Whether anything came, which is what ends a row of failures. */
   const follow = async (resourceVersion: string, signal: AbortSignal): Promise<boolean> => {
@@ -56,14 +59,14 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
   const take = (event: WatchEvent<T>): string | undefined => {
     if (event.type === 'BOOKMARK') return event.resourceVersion;
     if (event.type === 'DELETED') cache.remove(event.object);
-    else cache.put(event.object);
+    else cache.put(kept(event.object));
     return event.object.metadata.resourceVersion;
   };
 
   const step = async (signal: AbortSignal): Promise<boolean> => {
     if (version !== undefined) return follow(version, signal);
     const list = await deps.api.list<T>(deps.kind, scope, signal);
-    cache.replace(list.items);
+    cache.replace(deps.keep === undefined ? list.items : list.items.map(kept));
     version = list.resourceVersion;
     firstList.resolve();
     return true;
@@ -81,6 +84,9 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps): Inform
       } finally {
         signal.removeEventListener('abort', onAbort);
       }
+    },
+    get version() {
+      return version;
     },
     get: (namespace, name) => cache.get(namespace, name),
     list: () => cache.list(),

@@ -23,17 +23,19 @@ export class FreshObjects {
     this.#written.delete(keyOf(ref, ref));
   }
 
-  /** The newer one of the watch's object and what was written last. @throws KubeError */
+  /** The newer one of the watch's object and what was written last. `watch.version`: as far as the watch has come. @throws KubeError */
   async newest<T extends KubeObject>(
     ref: ObjectRef,
-    watched: T | undefined,
+    watch: { readonly object: T | undefined; readonly version: string | undefined },
     signal: AbortSignal,
   ): Promise<T | undefined> {
     const key = keyOf(ref, ref);
     const written = this.#written.get(key) as T | undefined;
+    const { object: watched } = watch;
     if (written === undefined) return watched;
     if (watched === undefined) {
-      // Either the watch has not seen it yet, or it is gone and the write's answer came late: only the server knows.
+      if (isBefore(watch.version, written)) return written;
+      // The watch is past the write and does not hold the object: it is gone, or being told of out of order.
       const live = await this.#api.get<T>(ref, signal);
       if (live === undefined) this.#written.delete(key);
       return live;
@@ -42,6 +44,10 @@ export class FreshObjects {
     this.#written.delete(key);
     return watched;
   }
+}
+
+function isBefore(version: string | undefined, written: KubeObject): boolean {
+  return Number(version) < Number(written.metadata.resourceVersion);
 }
 
 /** resourceVersions of one kind can be ordered as numbers (Kubernetes API concepts, "Resource versions"; KEP-5504). */

@@ -35,6 +35,27 @@ interface OpenNamespace {
 
 type FluxKind = 'releases' | 'ociRepositories' | 'helmRepositories';
 
+/**
+ * Flux' objects of others are none of our business, but for their names: one that an instance would need is not touched.
+ * Watching them all saves a read for every object that is made.
+ */
+function ownOrName(object: KubeObject): KubeObject {
+  const { apiVersion, kind, metadata } = object;
+  if (metadata.labels?.[APPLICATION_INSTANCE_LABEL] !== undefined) return object;
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
+  };
+}
+
 /** A grant made later is noticed within this time, in milliseconds. */
 export const GRANT_NOTICED_MS = 15_000;
 
@@ -102,15 +123,14 @@ export class NamespaceWatches {
     const watch = <T extends KubeObject>(kind: KindRef): Watched<T> => {
       const watched = new Watched<T>({ api, clock, random, logger }, kind, {
         namespace: name,
-        // Flux' objects of others are many and none of our business.
-        labelSelector: APPLICATION_INSTANCE_LABEL,
+        keep: ownOrName,
         maxWaitMs: GRANT_NOTICED_MS,
         onHealth: (fault) => this.#tried(name, open, kind.kind, fault),
       });
-      watched.onChange(({ metadata }) => {
-        const instance = metadata.labels?.[APPLICATION_INSTANCE_LABEL];
-        if (instance !== undefined) this.#deps.onChange(name, instance);
-      });
+      // An instance waits for another's object of its name to go.
+      watched.onChange(({ metadata }) =>
+        this.#deps.onChange(name, metadata.labels?.[APPLICATION_INSTANCE_LABEL] ?? metadata.name),
+      );
       return watched;
     };
     const open: OpenNamespace = {

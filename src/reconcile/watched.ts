@@ -16,6 +16,8 @@ export interface WatchedDeps {
 export interface WatchedScope {
   readonly namespace?: string;
   readonly labelSelector?: string;
+  /** What is kept of an object (default: all of it). */
+  readonly keep?: (object: KubeObject) => KubeObject;
   /** Longest wait between two tries, in milliseconds. */
   readonly maxWaitMs?: number;
   /** What keeps it from watching now; undefined once it watches. */
@@ -37,14 +39,28 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
   readonly #deps: WatchedDeps;
   readonly #informer: Informer<T>;
   readonly #fresh: FreshObjects;
+  /** Settles with the first list, or with the first fault that keeps it from coming. */
+  readonly #firstTry = Promise.withResolvers<void>();
   #isSynced = false;
+  #isRunning = false;
 
   constructor(deps: WatchedDeps, kind: KindRef, scope: WatchedScope = {}) {
     this.kind = { apiVersion: kind.apiVersion, kind: kind.kind };
     this.#deps = deps;
     this.#fresh = new FreshObjects(deps.api);
     const { api, clock, random, logger } = deps;
-    this.#informer = createInformer<T>({ api, clock, random, logger, kind: this.kind, ...scope });
+    this.#informer = createInformer<T>({
+      api,
+      clock,
+      random,
+      logger,
+      kind: this.kind,
+      ...scope,
+      onHealth: (fault) => {
+        this.#firstTry.resolve();
+        scope.onHealth?.(fault);
+      },
+    });
   }
 
   get isSynced(): boolean {
@@ -62,11 +78,13 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    this.#isRunning = true;
     this.#informer.synced(signal).then(
       () => {
         this.#isSynced = true;
+        this.#firstTry.resolve();
       },
-      () => undefined,
+      () => this.#firstTry.resolve(),
     );
     await this.#informer.run(signal);
   }
@@ -75,11 +93,18 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
     await this.#informer.synced(signal);
   }
 
-  /** Before the first list is in (the kind may not be served at all) it asks the server. @throws KubeError */
+  /**
+   * The first list is waited for, unless it cannot come (the kind is not served, the grant is missing): then the server is
+   * asked.
+   *
+   * @throws KubeError
+   */
   async get(namespace: string | undefined, name: string, signal: AbortSignal): Promise<T | undefined> {
     const ref = this.refOf(namespace, name);
+    if (!this.#isSynced && this.#isRunning) await this.#firstTry.promise;
     if (!this.#isSynced) return await this.#deps.api.get<T>(ref, signal);
-    return await this.#fresh.newest(ref, this.#informer.get(namespace, name), signal);
+    const { version } = this.#informer;
+    return await this.#fresh.newest(ref, { object: this.#informer.get(namespace, name), version }, signal);
   }
 
   list(): readonly T[] {

@@ -1,5 +1,5 @@
+import { KubeError } from '../../kube/cluster-api.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
-import { refOf } from '../../resources/kube-object.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { fingerprint, holds } from '../drift.ts';
 import type { WatchedView } from '../watched.ts';
@@ -9,6 +9,8 @@ import { progressing, stalled } from './verdict.ts';
 
 /** Still being deleted from before: looked at again after so long, should the watch not tell. */
 const TERMINATING_RETRY_MS = 30_000;
+/** By then the watch knows an object that stood in the way unseen. */
+const UNSEEN_RETRY_MS = 1000;
 
 export type Ensured<T> =
   | { readonly kind: 'there'; readonly object: T }
@@ -26,9 +28,7 @@ export async function ensureOwned<T extends KubeObject>(
   desired: T,
   observed: T | undefined,
 ): Promise<Ensured<T>> {
-  const { api } = pass.deps;
-  // The watch holds only what carries our label, so another's object shows here alone.
-  const live = observed ?? (await api.get<T>(refOf(desired), pass.signal));
+  const live = observed;
   const named = `${desired.kind} ${desired.metadata.namespace ?? ''}/${desired.metadata.name}`;
   if (live !== undefined && !isOwned(live, pass.instance)) {
     const message = `${named} exists and was not made from this resource; rename the one or remove the other`;
@@ -46,11 +46,15 @@ export async function ensureOwned<T extends KubeObject>(
     return { kind: 'there', object: live };
   }
   const annotations = { ...desired.metadata.annotations, [FINGERPRINT_ANNOTATION]: print };
-  const { object } = await api.apply<T>(
-    { ...desired, metadata: { ...desired.metadata, annotations } },
-    { fieldManager: RELEASE_FIELD_MANAGER, force: true },
-    pass.signal,
-  );
-  watched.note(object);
-  return { kind: 'there', object };
+  // Not by force where nothing was seen: should another's object have come in this moment, the server tells by a conflict.
+  const options = { fieldManager: RELEASE_FIELD_MANAGER, force: live !== undefined };
+  const manifest = { ...desired, metadata: { ...desired.metadata, annotations } };
+  try {
+    const { object } = await pass.deps.api.apply<T>(manifest, options, pass.signal);
+    watched.note(object);
+    return { kind: 'there', object };
+  } catch (error) {
+    if (options.force || !(error instanceof KubeError) || error.status !== 409) throw error;
+    return { kind: 'held', result: { kind: 'done', requeueAfterMs: UNSEEN_RETRY_MS } };
+  }
 }

@@ -1,5 +1,6 @@
 import { APPLICATION_INSTANCE_FINALIZER } from '../../resources/labels.ts';
 import type { InstancePass } from './instance-pass.ts';
+import { isOwned } from './owned-meta.ts';
 
 /**
  * For an instance whose deletion cannot go on: what is still there, and how to end it without the operator. Empty for one
@@ -9,7 +10,9 @@ export function leftovers({ instance, release, ociRepository, helmRepository }: 
   const { name, namespace = '', deletionTimestamp, finalizers = [] } = instance.metadata;
   if (deletionTimestamp === undefined) return '';
   const seen = [release, ociRepository, helmRepository].flatMap((object) =>
-    object === undefined ? [] : [`${object.kind} ${namespace}/${object.metadata.name}${heldBy(object.metadata)}`],
+    object === undefined || !isOwned(object, instance)
+      ? []
+      : [`${object.kind} ${namespace}/${object.metadata.name}${heldBy(object.metadata)}`],
   );
   const objects =
     seen.length > 0 ? seen : [`HelmRelease ${namespace}/${name} and its chart source, where they are there`];
