@@ -2,6 +2,7 @@ import type { KubeObject } from '../resources/kube-object.ts';
 import { isJsonObject, type JsonObject } from './json-value.ts';
 import { groupVersion, type Kind } from './kind.ts';
 import { knownMetadata } from './metadata-rules.ts';
+import { malformedResource } from './schema/embedded-resource.ts';
 import { badRequest } from './status-error.ts';
 
 const STRING_FIELDS = ['name', 'generateName', 'namespace', 'uid', 'resourceVersion'] as const;
@@ -52,9 +53,17 @@ export function shaped(kind: Kind, object: KubeObject): KubeObject {
   return kind.schema?.shape(object) ?? object;
 }
 
+/** With the defaults of its schema alone: an apply is not pruned. */
+export function defaulted(kind: Kind, object: KubeObject): KubeObject {
+  return kind.schema?.withDefaults(object) ?? object;
+}
+
 /** Reads a body as an object of the kind that the URL names, defaults filled in. @throws StatusError 400 */
 export function decodeObject(kind: Kind, body: unknown): KubeObject {
-  return shaped(kind, readObject(kind, body));
+  const object = readObject(kind, body);
+  const fault = kind.schema === undefined ? undefined : malformedResource(object, kind.schema.schema);
+  if (fault !== undefined) throw badField(kind, fault);
+  return shaped(kind, object);
 }
 
 /** Reads a body as it was sent: for an apply, whose sender owns what it sent and no defaults. @throws StatusError 400 */

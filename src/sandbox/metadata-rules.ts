@@ -11,7 +11,7 @@ interface NameRule {
 
 const SUBDOMAIN = String.raw`[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*`;
 
-const NAME_RULES: Readonly<Record<Kind['nameRule'], NameRule>> = {
+const NAME_RULES: Readonly<Record<Exclude<Kind['nameRule'], 'path'>, NameRule>> = {
   subdomain: {
     pattern: new RegExp(`^${SUBDOMAIN}$`),
     maxLength: 253,
@@ -29,7 +29,6 @@ const NAME_RULES: Readonly<Record<Kind['nameRule'], NameRule>> = {
     detail:
       "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
   },
-  path: { pattern: /^(?!\.\.?$)[^/%]+$/, maxLength: Infinity, detail: "may not contain '/' or '%', or be '.' or '..'" },
 };
 
 /** The members of ObjectMeta; the server drops all others. */
@@ -70,7 +69,15 @@ function fault(field: string, value: unknown, detail: string): FieldFault {
   return { reason: 'FieldValueInvalid', field, value, detail };
 }
 
+function pathSegmentFaults(name: string, field: string): readonly FieldFault[] {
+  if (name === '.' || name === '..') return [fault(field, name, `may not be '${name}'`)];
+  return ['/', '%']
+    .filter((sign) => name.includes(sign))
+    .map((sign) => fault(field, name, `may not contain '${sign}'`));
+}
+
 export function nameFaults(rule: Kind['nameRule'], name: string, field = 'metadata.name'): readonly FieldFault[] {
+  if (rule === 'path') return pathSegmentFaults(name, field);
   const { pattern, maxLength, detail } = NAME_RULES[rule];
   return [
     ...(name.length > maxLength ? [fault(field, name, `must be no more than ${maxLength} characters`)] : []),

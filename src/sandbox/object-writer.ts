@@ -4,7 +4,7 @@ import { applyConfiguration, trackUpdate } from './apply/field-managers.ts';
 import { FieldSet } from './apply/field-set.ts';
 import type { Manager } from './apply/managed-fields.ts';
 import type { Admitted } from './admission/admission-step.ts';
-import { checkAddress, decodeObject, placeObject, readObject, shaped } from './decode-object.ts';
+import { checkAddress, decodeObject, defaulted, placeObject, readObject } from './decode-object.ts';
 import { sameJson, type JsonObject } from './json-value.ts';
 import { groupVersion, resourceOf, type Kind } from './kind.ts';
 import type { KindRegistry } from './kind-registry.ts';
@@ -144,6 +144,7 @@ export class ObjectWriter {
     if (config.metadata.managedFields !== undefined) {
       throw new StatusError(400, 'BadRequest', 'metadata.managedFields must be nil');
     }
+    kind.schema?.checkTyped(config);
     const ignored = subresource === '' && kind.hasStatus ? MAIN_IGNORES : NOTHING;
     const common = {
       structure: kind.structure,
@@ -156,7 +157,7 @@ export class ObjectWriter {
       if (this.#storage.get(resourceOf(kind), namespace, name) === undefined) {
         if (subresource !== '') throw notFound(kind, name);
         checkAbsent(kind, config);
-        const object = yield* this.#insert(kind, scoped(kind, config, ''), options, (prepared) => ({
+        const object = yield* this.#insert(kind, defaulted(kind, scoped(kind, config, '')), options, (prepared) => ({
           ...prepared,
           metadata: {
             ...prepared.metadata,
@@ -168,7 +169,7 @@ export class ObjectWriter {
       const live = this.#live(address);
       checkVersion(kind, live, config, false);
       const applied = applyConfiguration({ ...common, live, config: scoped(kind, config, subresource) });
-      const next = this.#prepared(kind, live, shaped(kind, applied), subresource);
+      const next = this.#prepared(kind, live, defaulted(kind, applied), subresource);
       const object = yield* this.#store(address, live, next, options);
       if (object !== undefined) return { object, created: false };
     }
@@ -198,7 +199,7 @@ export class ObjectWriter {
     const { name: given, namespace } = object.metadata;
     if (kind.namespaced) checkNamespaceTakes(this.#storage, kind, namespace ?? '', given);
     const strategy = strategyOf(kind);
-    const tracked = track(strategy.prepare(draftOf(kind, shaped(kind, object)), undefined));
+    const tracked = track(strategy.prepare(draftOf(kind, object), undefined));
     const step = { operation: 'CREATE', kind, namespace, subresource: '', oldObject: undefined } as const;
     const request = { ...step, dryRun: options.dryRun, options: optionsOf('CreateOptions', options) };
     const mutated = (yield { ...request, phase: 'mutating', name: given, object: tracked }) ?? tracked;

@@ -4,6 +4,7 @@ import type { FieldFault } from '../status-error.ts';
 import { coerceEmbedded, embeddedFaults } from './embedded-resource.ts';
 import { listFaults } from './list-faults.ts';
 import { pruned, withDefaults, withoutRefusedNulls } from './shape-value.ts';
+import { checkTyped } from './typed-apply.ts';
 import { validateValue } from './validate-value.ts';
 
 /** What one version of a CustomResourceDefinition says of its objects. */
@@ -31,6 +32,17 @@ export class CustomSchema {
     this.#shaped.set(object, shaped);
     this.#shaped.set(shaped, shaped);
     return shaped;
+  }
+
+  withDefaults(object: KubeObject): KubeObject {
+    const { apiVersion, kind, metadata, ...rest } = object;
+    const content = withDefaults(rest, this.schema);
+    return content === rest ? object : { ...(content as JsonObject), apiVersion, kind, metadata };
+  }
+
+  /** @throws StatusError 500 for an applied configuration that does not fit field by field */
+  checkTyped(config: KubeObject): void {
+    checkTyped(this.schema, config);
   }
 
   /** @param live of an update: lists that were wrong before may stay so */

@@ -1,6 +1,7 @@
 import { isJsonObject, stringAt, type JsonObject } from '../json-value.ts';
 import { knownMetadata, metadataFaults, nameFaults } from '../metadata-rules.ts';
 import type { FieldFault } from '../status-error.ts';
+import { faultValue } from './go-value.ts';
 
 /** Calls `visit` for every embedded resource, and puts in its place what that returns. */
 function mapEmbedded(
@@ -35,6 +36,33 @@ export function coerceEmbedded(value: unknown, schema: unknown): unknown {
     const known = knownMetadata(metadata);
     return Object.keys(known).length === Object.keys(metadata).length ? resource : { ...resource, metadata: known };
   });
+}
+
+/** Why a body cannot even be read: apiVersion and kind are texts, metadata is an ObjectMeta. */
+export function malformedResource(value: unknown, schema: unknown): string | undefined {
+  let why: string | undefined;
+  mapEmbedded(value, schema, '', (resource, path) => {
+    const odd = (['apiVersion', 'kind'] as const).find((field) => {
+      const member = resource[field];
+      return member !== undefined && typeof member !== 'string';
+    });
+    const { metadata } = resource;
+    if (odd !== undefined) why ??= `${path}.${odd}: Invalid value: ${faultValue(resource[odd])}: must be a string`;
+    else if (metadata !== undefined && metadata !== null) {
+      const field = isJsonObject(metadata)
+        ? ['name', 'generateName', 'namespace', 'uid'].find(
+            (name) => !['string', 'undefined'].includes(typeof metadata[name]),
+          )
+        : '';
+      if (field !== undefined) {
+        const reason =
+          field === '' ? 'readObjectStart: expects { or n' : `v1.ObjectMeta.${field}: ReadString: expects " or n`;
+        why ??= `${path}.metadata: Invalid value: ${faultValue(metadata)}: ${reason}`;
+      }
+    }
+    return resource;
+  });
+  return why;
 }
 
 function invalid(field: string, value: unknown, detail: string): FieldFault {

@@ -203,7 +203,8 @@ function checkList(schema: JsonObject, value: unknown, path: string): SchemaResu
   const result = new SchemaResult();
   const { items } = schema;
   if (isJsonObject(items)) {
-    for (const [index, item] of list.entries()) result.merge(validateValue(items, item, `${path}.${index}`));
+    // Faults of items are reported at the list, as servers before 1.23 do.
+    for (const item of list) result.merge(validateValue(items, item, path));
   }
   const [least, most] = [numberAt(schema, 'minItems'), numberAt(schema, 'maxItems')];
   if (least !== undefined && list.length < least) {
