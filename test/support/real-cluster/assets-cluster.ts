@@ -1,9 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { KubeHttp } from '../cluster-contract/kube-http.ts';
-import { kubeconfigWith, requestToken, writeKubeconfig } from './cluster-kubeconfig.ts';
+import { promisify } from 'node:util';
+import { answered, kubeconfigWith, requestToken, writeKubeconfig } from './cluster-kubeconfig.ts';
 import { createClusterPki, type ClusterPki } from './cluster-pki.ts';
 import type { AssetsSource } from './cluster-source.ts';
 import { freePorts } from './free-ports.ts';
@@ -51,19 +51,25 @@ async function start(
     if (apiServer !== undefined) throw new Error('the API server runs already');
     const server = guard.start(source.apiserver, flags, log('kube-apiserver'));
     apiServer = server;
-    return Promise.race([answered(kubeconfig, '/readyz', (text) => text === 'ok'), server.ended, etcd.ended]);
+    return Promise.race([
+      answered(kubeconfig, '/readyz', (text) => text === 'ok', READY_WITHIN_MS),
+      server.ended,
+      etcd.ended,
+    ]);
   };
   await startApiServer();
-  const version = JSON.parse(await answered(kubeconfig, '/version', () => true)) as { gitVersion: string };
+  const version = JSON.parse(await answered(kubeconfig, '/version', () => true, READY_WITHIN_MS)) as {
+    gitVersion: string;
+  };
   if (options.controllerManager === true) {
     if (source.controllerManager === undefined) throw new Error(`${source.origin} has no kube-controller-manager`);
     const manager = guard.start(
       source.controllerManager,
-      managerFlags(pki, kubeconfigPath, managerPort),
+      [...managerFlags(pki, kubeconfigPath, managerPort), ...(await insecurePortFlags(source.controllerManager))],
       log('kube-controller-manager'),
     );
     const account = '/api/v1/namespaces/default/serviceaccounts/default';
-    await Promise.race([answered(kubeconfig, account, () => true), manager.ended]);
+    await Promise.race([answered(kubeconfig, account, () => true, READY_WITHIN_MS), manager.ended]);
   }
   return {
     url,
@@ -82,27 +88,10 @@ async function start(
       await server?.stop();
     },
     startApiServer: async () => void (await startApiServer()),
-    pauseApiServer: () => apiServer?.signal('SIGSTOP'),
-    resumeApiServer: () => apiServer?.signal('SIGCONT'),
+    pauseApiServer: async () => apiServer?.signal('SIGSTOP'),
+    resumeApiServer: async () => apiServer?.signal('SIGCONT'),
     [Symbol.asyncDispose]: async () => guard[Symbol.asyncDispose](),
   };
-}
-
-/** The text of the first 200; asks for as long as it takes, within the bound. */
-async function answered(kubeconfig: string, path: string, wanted: (text: string) => boolean): Promise<string> {
-  await using http = new KubeHttp(kubeconfig);
-  let last = 'no answer';
-  for (const end = Date.now() + READY_WITHIN_MS; Date.now() < end;) {
-    try {
-      const { status, text } = await http.get(path);
-      if (status === 200 && wanted(text)) return text;
-      last = `${status} ${text}`;
-    } catch (error) {
-      last = String(error);
-    }
-    await delay(50);
-  }
-  throw new Error(`${path} was not ready within ${READY_WITHIN_MS / 1000} s: ${last.slice(0, 500)}`);
 }
 
 function etcdFlags(folder: string, client: string, peer: string): string[] {
@@ -158,6 +147,12 @@ function managerFlags(pki: ClusterPki, kubeconfigPath: string, port: number): st
     `--root-ca-file=${pki.path('ca.crt')}`,
     '--profiling=false',
   ];
+}
+
+/** Up to 1.23 it also listens on a fixed port without TLS, which two clusters at once cannot have. */
+async function insecurePortFlags(program: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)(program, ['--help']);
+  return /^ +--port int/m.test(stdout) ? ['--port=0'] : [];
 }
 
 async function auditFlags(

@@ -18,7 +18,8 @@ for pid in $pids; do kill -KILL "$pid"; done 2>/dev/null
 rm -rf "$0" || { sleep 1; rm -rf "$0"; }
 `;
 
-const GRACE_MS = 10_000;
+/** An API server that is asked to end answers nothing new but waits up to a minute for the watches of others. */
+const GRACE_MS = 1500;
 
 /** A program that runs until it is told to end. */
 export interface GuardedProcess {
@@ -26,7 +27,7 @@ export interface GuardedProcess {
   /** Rejects when the program ends by itself, with the end of its log; never resolves. */
   readonly ended: Promise<never>;
   signal(signal: NodeJS.Signals): void;
-  /** Ends it: SIGTERM and, after ten seconds, SIGKILL; or SIGKILL at once. */
+  /** Ends it: SIGTERM and, a little later, SIGKILL; or SIGKILL at once. */
   stop(how?: 'terminate' | 'kill'): Promise<void>;
 }
 

@@ -31,6 +31,6 @@ export interface RealCluster extends AsyncDisposable {
   /** Starts it again at the same address; resolves when it is ready. */
   startApiServer(): Promise<void>;
   /** The API server stands still (SIGSTOP): connections stay open and nothing is answered. */
-  pauseApiServer(): void;
-  resumeApiServer(): void;
+  pauseApiServer(): Promise<void>;
+  resumeApiServer(): Promise<void>;
 }
