@@ -79,7 +79,7 @@ describeRealCluster('what the operator asks of a real API server', (start) => {
       });
       expect({ list, watchesAreFew: watch <= 3 }).toEqual({ list: 3, watchesAreFew: true });
       expect(asked().filter(({ status }) => status >= 300)).toEqual([]);
-      expect(operator.hasEnded, operator.log).toBe(false);
+      expect(operator.hasEnded ? operator.log : 'it runs').toBe('it runs');
     },
   );
 
@@ -92,7 +92,7 @@ describeRealCluster('what the operator asks of a real API server', (start) => {
     const others = asked(before).filter(({ name, verb }) => name !== last && verb !== 'list' && verb !== 'watch');
     expect(others.filter(isWrite)).toEqual([]);
     expect(countByKind(others)).toEqual({});
-    expect(operator.hasEnded, operator.log).toBe(false);
+    expect(operator.hasEnded ? operator.log : 'it runs').toBe('it runs');
   });
 });
 
