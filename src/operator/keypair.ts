@@ -2,7 +2,7 @@ import type { ClusterApi } from '../kube/cluster-api.ts';
 import { generateEncryptionKeypair } from '../protocol/jwe.ts';
 import type { PublicJwk } from '../protocol/register.ts';
 import type { Cluster } from '../resources/cluster.ts';
-import { KEYPAIR_SECRET, META_FIELD_MANAGER } from '../resources/labels.ts';
+import { CLUSTER_ID_LABEL, KEYPAIR_SECRET, META_FIELD_MANAGER } from '../resources/labels.ts';
 import { Secret } from '../runtime/secret.ts';
 import { ownerOf, readSecret, writeSecret } from './owned-secret.ts';
 
@@ -36,6 +36,25 @@ export async function ensureKeypair(api: ClusterApi, cluster: Cluster, signal: A
   // Create, not apply: of two operators that start at once one gets a 409 and reads the other's keys.
   await writeSecret(api, { ...ref, data, owner: ownerOf(cluster), how: 'create' }, META_FIELD_MANAGER, signal);
   return { publicJwk, ring: [privateJwk] };
+}
+
+/** Every object that the operator makes names its cluster; the keypair was made before there was a name. @throws KubeError */
+export async function labelKeypair(
+  api: ClusterApi,
+  cluster: Cluster,
+  clusterId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const ref = { namespace: cluster.metadata.namespace ?? '', name: KEYPAIR_SECRET };
+  const labels = (await readSecret(api, ref, signal))?.labels;
+  if (labels === undefined || labels[CLUSTER_ID_LABEL] === clusterId) return;
+  const patch = { metadata: { labels: { [CLUSTER_ID_LABEL]: clusterId } } };
+  await api.mergePatch(
+    { apiVersion: 'v1', kind: 'Secret', ...ref },
+    patch,
+    { fieldManager: META_FIELD_MANAGER },
+    signal,
+  );
 }
 
 function readRing(data: Readonly<Record<string, Secret>>): KeyRing {

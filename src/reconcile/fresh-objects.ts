@@ -1,4 +1,3 @@
-import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 
 /**
@@ -6,12 +5,7 @@ import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
  * would decide, write and report once more. What was written last is kept here until the watch has caught up.
  */
 export class FreshObjects {
-  readonly #api: ClusterApi;
   readonly #written = new Map<string, KubeObject>();
-
-  constructor(api: ClusterApi) {
-    this.#api = api;
-  }
 
   /** After a write: the object as the API server answered it. */
   note(object: KubeObject): void {
@@ -23,22 +17,20 @@ export class FreshObjects {
     this.#written.delete(keyOf(ref, ref));
   }
 
-  /** The newer one of the watch's object and what was written last. `watch.version`: as far as the watch has come. @throws KubeError */
-  async newest<T extends KubeObject>(
+  /** The newer one of the watch's object and what was written last. `watch.version`: as far as the watch has come. */
+  newest<T extends KubeObject>(
     ref: ObjectRef,
     watch: { readonly object: T | undefined; readonly version: string | undefined },
-    signal: AbortSignal,
-  ): Promise<T | undefined> {
+  ): T | undefined {
     const key = keyOf(ref, ref);
     const written = this.#written.get(key) as T | undefined;
     const { object: watched } = watch;
     if (written === undefined) return watched;
     if (watched === undefined) {
       if (isBefore(watch.version, written)) return written;
-      // The watch is past the write and does not hold the object: it is gone, or being told of out of order.
-      const live = await this.#api.get<T>(ref, signal);
-      if (live === undefined) this.#written.delete(key);
-      return live;
+      // The watch is past the write and does not hold the object: it is gone. Events of one kind come in their order.
+      this.#written.delete(key);
+      return undefined;
     }
     if (isNewer(written, watched)) return written;
     this.#written.delete(key);
@@ -47,7 +39,8 @@ export class FreshObjects {
 }
 
 function isBefore(version: string | undefined, written: KubeObject): boolean {
-  return Number(version) < Number(written.metadata.resourceVersion);
+  // None: the watch starts anew.
+  return version === undefined || Number(version) < Number(written.metadata.resourceVersion);
 }
 
 /** resourceVersions of one kind can be ordered as numbers (Kubernetes API concepts, "Resource versions"; KEP-5504). */

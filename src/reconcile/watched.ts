@@ -41,13 +41,15 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
   readonly #fresh: FreshObjects;
   /** Settles with the first list, or with the first fault that keeps it from coming. */
   readonly #firstTry = Promise.withResolvers<void>();
+  /** What keeps the watch from standing now. */
+  #fault: unknown;
   #isSynced = false;
   #isRunning = false;
 
   constructor(deps: WatchedDeps, kind: KindRef, scope: WatchedScope = {}) {
     this.kind = { apiVersion: kind.apiVersion, kind: kind.kind };
     this.#deps = deps;
-    this.#fresh = new FreshObjects(deps.api);
+    this.#fresh = new FreshObjects();
     const { api, clock, random, logger } = deps;
     this.#informer = createInformer<T>({
       api,
@@ -57,6 +59,7 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
       kind: this.kind,
       ...scope,
       onHealth: (fault) => {
+        this.#fault = fault;
         this.#firstTry.resolve();
         scope.onHealth?.(fault);
       },
@@ -94,17 +97,18 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
   }
 
   /**
-   * The first list is waited for, unless it cannot come (the kind is not served, the grant is missing): then the server is
-   * asked.
+   * The first list is waited for. Where it cannot come (the kind is not served, the grant is missing) its fault is thrown:
+   * whoever may not list may not get either, and a thousand objects need not find out one by one.
    *
    * @throws KubeError
    */
   async get(namespace: string | undefined, name: string, signal: AbortSignal): Promise<T | undefined> {
     const ref = this.refOf(namespace, name);
     if (!this.#isSynced && this.#isRunning) await this.#firstTry.promise;
+    if (!this.#isSynced && this.#fault !== undefined) throw this.#fault;
     if (!this.#isSynced) return await this.#deps.api.get<T>(ref, signal);
     const { version } = this.#informer;
-    return await this.#fresh.newest(ref, { object: this.#informer.get(namespace, name), version }, signal);
+    return this.#fresh.newest(ref, { object: this.#informer.get(namespace, name), version });
   }
 
   list(): readonly T[] {

@@ -161,15 +161,34 @@ export class GrantedCluster implements AsyncDisposable {
     await this.plane.call('PATCH', `/clusters/${this.clusterId}`, { intervals: { eventBatchMs: 20 } });
   }
 
-  /** The Cluster resource, with the token in its spec. */
-  async join(): Promise<void> {
+  /** The Secret that the printed command makes. */
+  async handOverToken(): Promise<void> {
+    const metadata = { namespace: SYSTEM, name: 'service-operator-registration' };
+    const data = { token: Buffer.from(this.#token).toString('base64') };
+    await this.apply([{ apiVersion: 'v1', kind: 'Secret', metadata, data }]);
+  }
+
+  /** The Cluster resource, with the token in its spec or without. */
+  async join(how: { readonly withToken: boolean } = { withToken: true }): Promise<void> {
     const { apiVersion, kind, namespace = SYSTEM, name } = CLUSTER;
-    const spec = { controlPlaneBaseUrl: this.plane.url, registration: { token: this.#token } };
+    const spec = {
+      controlPlaneBaseUrl: this.plane.url,
+      ...(how.withToken ? { registration: { token: this.#token } } : {}),
+    };
     await this.apply([{ apiVersion, kind, metadata: { namespace, name }, spec }]);
   }
 
-  get registrationToken(): string {
-    return this.#token;
+  /** With a fresh token, in the spec of the Cluster resource. */
+  async registerAgain(): Promise<void> {
+    const issued = await this.plane.call('POST', `/clusters/${this.clusterId}/registration-token`);
+    const secret = { apiVersion: 'v1', kind: 'Secret', namespace: SYSTEM, name: 'service-operator-credentials' };
+    const before = (await this.read(secret))?.metadata.resourceVersion;
+    this.#token = String(issued.body['registrationToken']);
+    await this.join();
+    await vi.waitFor(async () => {
+      const now = (await this.read(secret))?.metadata.resourceVersion;
+      if (now === before) throw new Error('the credential is the old one');
+    }, 20_000);
   }
 
   async accept(intent: Record<string, unknown>): Promise<string> {
@@ -212,7 +231,9 @@ export class GrantedCluster implements AsyncDisposable {
 
   async untilGone(ref: ObjectRef, timeout = 30_000): Promise<void> {
     const gone = async (): Promise<void> => {
-      if ((await this.read(ref)) !== undefined) throw new Error(`${ref.kind} ${ref.name} is there`);
+      if ((await this.read(ref)) === undefined) return;
+      const { conditions } = (await this.read(CLUSTER))?.status ?? {};
+      throw new Error(`${ref.kind} ${ref.name} is there: ${findCondition(conditions, 'Synced')?.message}`);
     };
     await vi.waitFor(gone, { timeout, interval: 50 });
   }
