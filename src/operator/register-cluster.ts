@@ -22,7 +22,7 @@ export interface RegisterRequestParts {
 const parseResponse = compileParser(RegisterResponse);
 
 const FRESH_TOKEN =
-  'Issue a fresh token for this cluster (POST /api/v1/clusters/<id>/registration-token) and set it as spec.registration.token.';
+  'Issue a fresh token for this cluster (servicectl clusters registration-token <cluster>) and put it into the Secret service-operator-registration under the key token, or set it as spec.registration.token.';
 
 /** Offers the one-time registration token, once. Rejects only when aborted. */
 export async function registerCluster(

@@ -11,6 +11,7 @@ export type OperationConditionType = (typeof OPERATION_CONDITIONS)[number];
  * in it applied. `RemovedWithoutTombstone`: files vanished from the source and their objects were kept. `Stalled`:
  * nothing will change without a person. `SourceHistoryRewritten`: the branch was force-pushed, and read on from its new tip.
  * `NamespacesGranted`: every namespace that is allowed and labelled has the operator's RoleBinding.
+ * `RegistrationTokenSpent`: the token in the spec is used and can be taken out.
  */
 export const CLUSTER_CONDITIONS = [
   'Authenticated',
@@ -22,6 +23,7 @@ export const CLUSTER_CONDITIONS = [
   'RemovedWithoutTombstone',
   'Stalled',
   'SourceHistoryRewritten',
+  'RegistrationTokenSpent',
   'NamespacesGranted',
 ] as const;
 export type ClusterConditionType = (typeof CLUSTER_CONDITIONS)[number];

@@ -108,6 +108,10 @@ export const Reason = {
   Registered: 'Registered',
   /** Authenticated=False: there is neither a credential nor a registration token. */
   NotRegistered: 'NotRegistered',
+  /** RegistrationTokenSpent=True: the token in the Cluster's spec is used; a person takes it out, the operator may not. */
+  TokenSpent: 'TokenSpent',
+  /** RegistrationTokenSpent=False: it was taken out, or replaced by another. */
+  TokenRemoved: 'TokenRemoved',
   /** Authenticated=False: the control plane refused the registration token; the message says why. */
   RegistrationRefused: 'RegistrationRefused',
   /** Authenticated=False: the credential is past its expiry. */

@@ -4,7 +4,7 @@ import { CLUSTER_ID, FakeControlPlane } from './fake-control-plane.ts';
 import { decoded, NAMESPACE, OperatorWorld } from './operator-world.ts';
 
 const FRESH =
-  'Issue a fresh token for this cluster (POST /api/v1/clusters/<id>/registration-token) and set it as spec.registration.token.';
+  'Issue a fresh token for this cluster (servicectl clusters registration-token <cluster>) and put it into the Secret service-operator-registration under the key token, or set it as spec.registration.token.';
 
 describe('registration', () => {
   it('makes the keypair, offers the token with it, and keeps the credential in a Secret of the Cluster', async () => {
@@ -72,7 +72,7 @@ describe('registration', () => {
     await world.join(plane.url);
     const condition = await world.until('Authenticated', 'False', 'NotRegistered');
     expect(condition.message).toBe(
-      'There is no credential and no registration token. Set the token as spec.registration.token, or as token in the Secret service-operator-registration.',
+      'There is no credential and no registration token. Run what `servicectl clusters install-command eu` prints, or put a registration token into the Secret service-system/service-operator-registration under the key token.',
     );
     plane.accounts.set('svcreg_late', 'fresh');
     await world.setSpec({ registration: { token: 'svcreg_late' } });
