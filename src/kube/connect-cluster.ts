@@ -26,11 +26,16 @@ export interface ConnectClusterDeps {
   readonly logger?: Logger;
 }
 
+export interface ClusterConnection extends ClusterApi, AsyncDisposable {
+  /** The same connection for work that may write only as long as `mayWrite` does not throw: asked before every write. */
+  guarded(mayWrite: () => void): ClusterApi;
+}
+
 /**
  * The API server of one cluster. Nothing is sent before the first call; a kubeconfig that cannot be used throws here.
  * get, list, apply and delete are repeated on 429, 5xx and broken connections; create and patches never are.
  */
-export function connectCluster(deps: ConnectClusterDeps): ClusterApi & AsyncDisposable {
+export function connectCluster(deps: ConnectClusterDeps): ClusterConnection {
   const credentials = new ClusterCredentials({ source: deps.kubeconfig, clock: deps.clock });
   const request: RequestDeps = {
     credentials,
@@ -38,6 +43,17 @@ export function connectCluster(deps: ConnectClusterDeps): ClusterApi & AsyncDisp
     timeoutMs: deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     clock: deps.clock,
   };
+  return {
+    ...apiOver(deps, request),
+    guarded: (mayWrite) => apiOver(deps, { ...request, mayWrite }),
+    async [Symbol.asyncDispose]() {
+      await credentials[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function apiOver(deps: ConnectClusterDeps, request: RequestDeps): ClusterApi {
+  const { credentials } = request;
   const send = async (ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> => sendRequest(request, ask, signal);
   const resend = async (ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> => {
     let attempts = 0;
@@ -152,9 +168,6 @@ export function connectCluster(deps: ConnectClusterDeps): ClusterApi & AsyncDisp
     },
     async version(signal) {
       return parse<{ gitVersion: string }>(await resend({ method: 'GET', path: '/version' }, signal));
-    },
-    async [Symbol.asyncDispose]() {
-      await credentials[Symbol.asyncDispose]();
     },
   };
 }

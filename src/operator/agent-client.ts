@@ -28,6 +28,8 @@ export interface AgentClientDeps {
   readonly caCertificate: string;
   readonly userAgent: string;
   readonly clock: Clock;
+  /** Called right before anything but a GET leaves; what it throws ends the call. */
+  readonly mayWrite?: () => void;
   /** `Service-Config-Revision` of an answer that is ours. */
   readonly onConfigRevision?: (revision: string) => void;
 }
@@ -81,6 +83,7 @@ export class AgentClient implements AsyncDisposable {
 
   async #exchange(call: AgentCall, identity: AgentIdentity | undefined, signal: AbortSignal): Promise<RawAnswer> {
     const path = `${this.#base.pathname.replace(/\/+$/, '')}${call.path}`;
+    if (call.method !== 'GET') this.#deps.mayWrite?.();
     const response = await request(this.#base.origin + path, {
       dispatcher: this.#dispatcher,
       method: call.method,

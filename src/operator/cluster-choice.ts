@@ -1,5 +1,6 @@
 import type { ClusterApi, Informer } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import type { Term } from '../kube/lease/term.ts';
 import { CLUSTER_KIND, type Cluster } from '../resources/cluster.ts';
 import { findCondition, setCondition } from '../resources/conditions.ts';
 import { OPS_API_VERSION, STATUS_FIELD_MANAGER } from '../resources/labels.ts';
@@ -11,6 +12,8 @@ import { ClusterSession } from './cluster-session.ts';
 
 export interface ClusterChoiceDeps {
   readonly api: ClusterApi;
+  /** What it runs in. */
+  readonly term: Term;
   readonly recorder: KubeEventRecorder;
   readonly clusters: Informer<Cluster>;
   readonly namespace: string;

@@ -1,6 +1,7 @@
 import type { DesiredSet } from '../delivery/delivery.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import type { Term } from '../kube/lease/term.ts';
 import { DEFAULT_INTERVALS, type AgentConfig, type Intervals } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
@@ -28,6 +29,7 @@ import { Registrar } from './registrar.ts';
 
 export interface ClusterSessionDeps {
   readonly api: ClusterApi;
+  readonly term: Term;
   readonly recorder: KubeEventRecorder;
   readonly namespace: string;
   readonly stateDir: string;
@@ -74,6 +76,7 @@ export class ClusterSession {
     this.#events = new EventPipeline({
       api,
       namespace,
+      lease: deps.term.lease,
       labels: () => this.#labels(),
       session: this.#session,
       batch: () => ({ size: this.#intervals.event_batch_size, ms: this.#intervals.event_batch_ms }),
@@ -113,6 +116,7 @@ export class ClusterSession {
     });
     this.#registrar = new Registrar({
       ...deps,
+      mayWrite: () => deps.term.check(),
       session: this.#session,
       contact: this.#contact,
       onKeys: (keys) => {
@@ -151,6 +155,10 @@ export class ClusterSession {
       },
       onRunning: () => this.#controllersRun(),
     });
+  }
+
+  get clusterId(): string | undefined {
+    return this.#session.clusterId ?? this.#status.status.clusterId;
   }
 
   get connectivity(): { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined {
@@ -282,7 +290,7 @@ export class ClusterSession {
   }
 
   #labels(): Record<string, string> {
-    const clusterId = this.#session.clusterId ?? this.#status.status.clusterId;
+    const { clusterId } = this;
     return {
       [MANAGED_BY_LABEL]: MANAGED_BY_VALUE,
       ...(clusterId === undefined ? {} : { [CLUSTER_ID_LABEL]: clusterId }),

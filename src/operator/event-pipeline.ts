@@ -1,7 +1,7 @@
 import { EventBatcher } from '../events/report/event-batcher.ts';
 import { EventReporter } from '../events/report/event-reporter.ts';
 import type { Reporter, StatusChange } from '../events/report/reporter.ts';
-import { Sequence } from '../events/report/sequence.ts';
+import { Sequence, type SequenceDeps } from '../events/report/sequence.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { Condition } from '../protocol/condition.ts';
 import type { AgentEvent } from '../protocol/event.ts';
@@ -14,6 +14,8 @@ import { postEvents } from './post-events.ts';
 export interface EventPipelineDeps {
   readonly api: ClusterApi;
   readonly namespace: string;
+  /** Of the term that the events are numbered in. */
+  readonly lease: SequenceDeps['lease'];
   readonly labels: () => Readonly<Record<string, string>>;
   readonly session: AgentSession;
   readonly batch: () => { readonly size: number; readonly ms: number };
@@ -34,8 +36,8 @@ export class EventPipeline implements Reporter {
   #told = 0;
 
   constructor(deps: EventPipelineDeps) {
-    const { api, clock, namespace, labels } = deps;
-    const sequence = new Sequence({ api, clock, namespace, labels });
+    const { api, clock, namespace, labels, lease } = deps;
+    const sequence = new Sequence({ api, clock, namespace, labels, lease });
     this.#batcher = new EventBatcher({
       ...deps,
       post: (events, signal) => postEvents(deps.session, events, signal),

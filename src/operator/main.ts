@@ -31,7 +31,12 @@ async function main(): Promise<number> {
   const stopped = Promise.withResolvers<void>();
   for (const name of STOP_SIGNALS) process.once(name, () => stopped.resolve());
   try {
-    await using operator = await startOperator(config, { clock: systemClock, random: Math.random, logger });
+    await using operator = await startOperator(config, {
+      clock: systemClock,
+      elapsedMs: () => performance.now(),
+      random: Math.random,
+      logger,
+    });
     logger.info({ namespace: config.namespace, probes: operator.probesUrl }, 'started');
     await Promise.race([stopped.promise, operator.failed]);
     logger.info('stopping');

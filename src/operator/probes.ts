@@ -7,6 +7,8 @@ export interface ProbesDeps {
   readonly listen: { readonly host: string; readonly port: number };
   /** Why the operator is not ready, or undefined when it is. */
   readonly notReady: () => string | undefined;
+  /** Whether this replica holds the Lease. */
+  readonly leads: () => boolean;
   readonly connectivity: () => { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined;
   readonly droppedEvents: () => number;
 }
@@ -57,7 +59,7 @@ function answer(
 }
 
 /** Prometheus text format 0.0.4. */
-export function metricsText(deps: Pick<ProbesDeps, 'connectivity' | 'droppedEvents'>): string {
+export function metricsText(deps: Pick<ProbesDeps, 'leads' | 'connectivity' | 'droppedEvents'>): string {
   const now = deps.connectivity();
   const modes = now === undefined ? [] : CONNECTIVITY_MODES.filter((mode) => mode === now.mode);
   const series = modes.flatMap((mode) =>
@@ -66,6 +68,9 @@ export function metricsText(deps: Pick<ProbesDeps, 'connectivity' | 'droppedEven
     ),
   );
   return [
+    '# HELP service_operator_leader Whether this replica leads; the others stand by.',
+    '# TYPE service_operator_leader gauge',
+    `service_operator_leader ${deps.leads() ? 1 : 0}`,
     '# HELP service_operator_connectivity Whether the control plane answers: 1 for the state that holds.',
     '# TYPE service_operator_connectivity gauge',
     ...series,

@@ -18,6 +18,8 @@ export interface RegistrarDeps {
   readonly api: ClusterApi;
   /** The `Cluster` resource as it is now. */
   readonly cluster: () => Cluster;
+  /** Throws once this process must not change anything any more. */
+  readonly mayWrite: () => void;
   readonly session: AgentSession;
   readonly contact: Contact;
   readonly clock: Clock;
@@ -192,8 +194,9 @@ export class Registrar implements AsyncDisposable {
     const key = `${baseUrl}\n${caCertificate}`;
     if (this.#client?.key === key) return this.#client.client;
     const old = this.#client?.client;
-    const { clock, onConfigRevision } = this.#deps;
-    const client = new AgentClient({ baseUrl, caCertificate, userAgent: USER_AGENT, clock, onConfigRevision });
+    const { clock, mayWrite, onConfigRevision } = this.#deps;
+    const userAgent = USER_AGENT;
+    const client = new AgentClient({ baseUrl, caCertificate, userAgent, clock, mayWrite, onConfigRevision });
     this.#client = { client, key };
     old?.[Symbol.asyncDispose]().catch(() => undefined);
     return client;

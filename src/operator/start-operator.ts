@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { connectCluster } from '../kube/connect-cluster.ts';
-import type { ClusterApi } from '../kube/cluster-api.ts';
 import { createInformer } from '../kube/informer.ts';
-import { createKubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import { LeaderElection } from '../kube/lease/leader-election.ts';
 import { CLUSTER_KIND, type Cluster } from '../resources/cluster.ts';
-import { OPS_API_VERSION } from '../resources/labels.ts';
+import { CLUSTER_ID_LABEL, OPERATOR_LEASE, OPS_API_VERSION } from '../resources/labels.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { ClusterChoice } from './cluster-choice.ts';
 import type { OperatorConfig } from './config.ts';
+import { Leadership } from './leadership.ts';
 import { USER_AGENT } from './operator-version.ts';
 import { startProbes } from './probes.ts';
 
@@ -16,6 +17,8 @@ export interface OperatorDeps {
   /** A number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
+  /** Milliseconds of a clock that nobody sets; the same as `clock` where that is moved by hand. */
+  readonly elapsedMs?: () => number;
 }
 
 export interface Operator extends AsyncDisposable {
@@ -27,21 +30,34 @@ export interface Operator extends AsyncDisposable {
 
 /**
  * Starts the operator and returns once it listens; whether the cluster or the control plane is there decides nothing yet.
+ * Of several, the holder of the Lease works; the others stand by, ready to answer probes and to take over.
  *
  * @throws when the kubeconfig cannot be used or the address cannot be listened on
  */
 export async function startOperator(config: OperatorConfig, deps: OperatorDeps): Promise<Operator> {
   const { clock, random, logger } = deps;
+  const { namespace, stateDir } = config;
   const started = new AsyncDisposableStack();
   try {
-    const api: ClusterApi & AsyncDisposable = started.use(
+    const api = started.use(
       connectCluster({ kubeconfig: config.kubeconfig, userAgent: USER_AGENT, clock, random, logger }),
     );
-    const recorder = started.use(createKubeEventRecorder({ api, component: 'service-operator', clock, logger }));
     const kind = { apiVersion: OPS_API_VERSION, kind: CLUSTER_KIND };
-    const { namespace, stateDir } = config;
     const clusters = createInformer<Cluster>({ api, kind, namespace, clock, random, logger });
-    const choice = new ClusterChoice({ api, recorder, clusters, namespace, stateDir, clock, random, logger });
+    const leadership = new Leadership({ api, namespace, stateDir, clock, random, logger });
+    const election = new LeaderElection({
+      api,
+      lease: { namespace, name: OPERATOR_LEASE },
+      identity: `${hostname()}_${randomUUID()}`,
+      labels: () => {
+        const clusterId = leadership.session?.clusterId;
+        return clusterId === undefined ? {} : { [CLUSTER_ID_LABEL]: clusterId };
+      },
+      clock,
+      elapsedMs: deps.elapsedMs ?? (() => clock.now().getTime()),
+      random,
+      logger,
+    });
     let synced = false;
     const probes =
       config.listen === undefined
@@ -49,9 +65,13 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
         : started.use(
             await startProbes({
               listen: config.listen,
-              notReady: () => (synced ? undefined : 'the Cluster resources cannot be listed yet'),
-              connectivity: () => choice.session?.connectivity,
-              droppedEvents: () => choice.session?.droppedEvents ?? 0,
+              notReady: () =>
+                synced
+                  ? election.fault && `the Lease cannot be read or written: ${election.fault}`
+                  : 'the Cluster resources cannot be listed yet',
+              leads: () => election.leads,
+              connectivity: () => leadership.session?.connectivity,
+              droppedEvents: () => leadership.session?.droppedEvents ?? 0,
             }),
           );
     const stop = new AbortController();
@@ -62,14 +82,14 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
       },
       () => undefined,
     );
-    const choosing = choice.run(stop.signal);
+    const leading = election.run(stop.signal, async (term) => await leadership.lead(term));
     const failed = Promise.withResolvers<never>();
     failed.promise.catch(() => undefined);
-    choosing.catch((error: unknown) => failed.reject(error));
+    leading.catch((error: unknown) => failed.reject(error));
     // Disposed in reverse: the loops end before what they use.
     started.defer(async () => {
       stop.abort(new Error('the operator is stopping'));
-      await Promise.allSettled([watching, choosing]);
+      await Promise.allSettled([watching, leading]);
     });
     return {
       ...(probes === undefined ? {} : { probesUrl: probes.url }),

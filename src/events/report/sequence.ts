@@ -13,6 +13,8 @@ export interface SequenceDeps {
   readonly api: ClusterApi;
   readonly clock: Clock;
   readonly namespace: string;
+  /** Of the term in which these numbers are given out. */
+  readonly lease: { readonly uid: string; readonly transitions: number };
   readonly labels: () => Readonly<Record<string, string>>;
 }
 
@@ -20,16 +22,27 @@ interface SequenceMap extends KubeObject {
   data?: Record<string, string>;
 }
 
+interface Counted {
+  readonly transitions: number;
+  readonly next: number;
+  /** Which Lease, and which of its transitions, `transitions` stands for. */
+  readonly lease: string;
+}
+
 /**
  * `<lease transitions>.<persisted counter>`, greater with every event for ever, restarts included. The ConfigMap holds the
  * first number that was never reserved: a crash skips the rest of a block and repeats nothing.
  *
- * Where the ConfigMap is new or was lost, the part before the point starts from the time in seconds instead of zero, so
- * that what follows still is greater than what any earlier ConfigMap counted.
+ * The part before the point moves on with each transition of the Lease, and is counted here and not read there: a Lease
+ * that was deleted starts from zero again, and what an operator without a Lease has counted must stay below. So the
+ * ConfigMap says which transition of which Lease its number stands for; any other one is the next number. Where the
+ * ConfigMap is new or was lost too, the number starts from the time in seconds, which is greater than whatever was
+ * counted before, since a term lasts longer than a second.
  */
 export class Sequence {
   readonly #deps: SequenceDeps;
-  #transitions = 0;
+  /** Of the blocks that this sequence has reserved. */
+  #transitions: number | undefined;
   #next = 0;
   #end = 0;
   #reserving: Promise<void> | undefined;
@@ -61,9 +74,9 @@ export class Sequence {
     for (let attempt = 1; ; attempt += 1) {
       const live = await this.#deps.api.get<SequenceMap>(ref, signal);
       const counted = live === undefined ? undefined : read(live);
-      const transitions = counted?.transitions ?? Math.floor(this.#deps.clock.now().getTime() / 1000);
+      const transitions = this.#transitionsAfter(counted);
       const start = counted?.next ?? 0;
-      const data = { transitions: String(transitions), next: String(start + BLOCK) };
+      const data = { transitions: String(transitions), next: String(start + BLOCK), lease: this.#lease() };
       try {
         if (live === undefined) await this.#create(ref, data, signal);
         else {
@@ -81,6 +94,21 @@ export class Sequence {
     }
   }
 
+  #transitionsAfter(counted: Counted | undefined): number {
+    if (counted === undefined) {
+      return Math.max(Math.floor(this.#deps.clock.now().getTime() / 1000), (this.#transitions ?? -1) + 1);
+    }
+    if (counted.lease === this.#lease()) return counted.transitions;
+    if (this.#transitions === undefined) return counted.transitions + 1;
+    // Its events would come before those of the one that leads now.
+    throw new Error('another operator numbers the events now: this one does not lead any more');
+  }
+
+  #lease(): string {
+    const { uid, transitions } = this.#deps.lease;
+    return `${uid}/${transitions}`;
+  }
+
   async #create(ref: ObjectRef, data: Record<string, string>, signal: AbortSignal): Promise<void> {
     const metadata = { name: ref.name, namespace: this.#deps.namespace, labels: { ...this.#deps.labels() } };
     await this.#deps.api.create(
@@ -92,8 +120,8 @@ export class Sequence {
 }
 
 /** Undefined for a ConfigMap that somebody emptied or wrote nonsense into: it counts as lost. */
-function read(map: SequenceMap): { readonly transitions: number; readonly next: number } | undefined {
-  const { transitions = '', next = '' } = map.data ?? {};
+function read(map: SequenceMap): Counted | undefined {
+  const { transitions = '', next = '', lease = '' } = map.data ?? {};
   if (!COUNTER.test(transitions) || !COUNTER.test(next)) return undefined;
-  return { transitions: Number(transitions), next: Number(next) };
+  return { transitions: Number(transitions), next: Number(next), lease };
 }
