@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // These need images that were built, and an engine: npm run test:images.
+    exclude: ['**/node_modules/**', 'test/images/**'],
     globalSetup: ['test/support/real-cluster/say-clusters.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,

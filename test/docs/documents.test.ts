@@ -15,7 +15,7 @@ const DOCUMENTS = [
 /** Paths that a reader would look for in this repository: in backquotes, with a known first folder. */
 const PATH_IN_BACKQUOTES = /`((?:src|test|docs|bench|crds|templates|examples|scripts|\.ci)\/[\w./-]*)`/g;
 const LINK = /\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g;
-const NPM_RUN = /npm (?:run(?: --silent)? )?(demo|test|check|format|generate|bench)(?::[\w-]+)?/g;
+const NPM_RUN = /npm (?:run(?: --silent)? )?(demo|test|check|format|generate|bench|build)(?::[\w-]+)?/g;
 
 const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? '');
 

@@ -39,6 +39,8 @@ build() { # target
 build control-plane
 build operator
 
+# Waits for another run that builds it at this moment.
+"$root/test/kube/build.sh"
 mkdir "$work/kube"
 cp "$cache/bin"/{etcd,kube-apiserver,kube-controller-manager} "$here/kube/run-cluster.sh" "$here/kube/Dockerfile" "$work/kube/"
 $docker build --quiet --network host --build-arg RUNTIME_IMAGE=service-base:debian --tag service-kube:test "$work/kube" >/dev/null
