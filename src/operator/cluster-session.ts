@@ -5,6 +5,7 @@ import type { Term } from '../kube/lease/term.ts';
 import { DEFAULT_INTERVALS, type AgentConfig, type Intervals } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
+import { grantCondition } from '../reconcile/cluster/grant-condition.ts';
 import { syncConditions } from '../reconcile/cluster/sync-conditions.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import type { Cluster } from '../resources/cluster.ts';
@@ -16,7 +17,8 @@ import type { Logger } from '../runtime/logger.ts';
 import { AgentSession } from './agent-session.ts';
 import { ClusterStatusWriter } from './cluster-status.ts';
 import { ConfigLoop } from './config-loop.ts';
-import { Contact, type ContactState } from './contact.ts';
+import { connectedCondition, Contact, type ContactState } from './contact.ts';
+import { ControllerHealth } from './controller-health.ts';
 import { Core } from './core.ts';
 import { readCredentials } from './credentials.ts';
 import { EventPipeline } from './event-pipeline.ts';
@@ -53,6 +55,7 @@ export class ClusterSession {
   readonly #heartbeat: Heartbeat;
   readonly #registrar: Registrar;
   readonly #core: Core;
+  readonly #health: ControllerHealth;
   readonly #mayReconcile = Promise.withResolvers<void>();
   #intervals: Intervals = DEFAULT_INTERVALS;
   #keys: KeyRing | undefined;
@@ -89,9 +92,11 @@ export class ClusterSession {
         { ref: this.#status.ref, before: [], after: this.#status.conditions, source: this.#status.source },
       ],
     });
+    this.#health = new ControllerHealth({ clock, set: (condition) => this.#status.setConditions([condition]) });
     this.#status = new ClusterStatusWriter({
       api,
       cluster,
+      onFault: (fault) => this.#health.note("the Cluster's status cannot be written", fault),
       reporter: this.#events,
       lastContact: () => this.#contact.lastAnswer,
       clock,
@@ -136,6 +141,7 @@ export class ClusterSession {
         deps.recorder.record(cluster(), { type: 'Normal', reason: Reason.Registered, message });
       },
       onAuthenticated: (condition) => this.#status.setConditions([condition]),
+      onSpentToken: (condition) => this.#status.setConditions([condition]),
       onConfigRevision: (revision) => this.#config.revisionSeen(revision),
     });
     this.#core = new Core({
@@ -154,6 +160,11 @@ export class ClusterSession {
         ]);
       },
       onRunning: () => this.#controllersRun(),
+      onFault: (what, fault) => this.#health.note(what, fault),
+      onGrants: (grants) => {
+        const condition = grantCondition(grants, this.#policy().allowedNamespaces);
+        if (condition !== undefined) this.#status.setConditions([condition]);
+      },
     });
   }
 
@@ -183,6 +194,7 @@ export class ClusterSession {
   /** Runs until aborted; rejects when a loop ends by a fault of ours. */
   async run(signal: AbortSignal): Promise<void> {
     await using _registrar = this.#registrar;
+    using _health = this.#health;
     // A fault of one loop ends the others, so that nothing runs half.
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
@@ -245,31 +257,14 @@ export class ClusterSession {
   }
 
   #contactChanged(state: ContactState, message: string): void {
-    if (state === 'reconnecting') return;
-    const connected = state === 'connected';
-    this.#status.setConditions([
-      {
-        type: 'Connected',
-        status: connected ? 'True' : 'False',
-        reason: connected ? Reason.ControlPlaneReachable : Reason.ControlPlaneUnreachable,
-        message: connected
-          ? 'The control plane answers.'
-          : `The control plane does not answer: ${message}. Reconciliation goes on with what is known.`,
-      },
-    ]);
+    const connected = connectedCondition(state, message);
+    if (connected !== undefined) this.#status.setConditions([connected]);
   }
 
   #controllersRun(): void {
     // What an earlier process wrote and could not post any more; what it did post is recognized by its keys.
     for (const change of this.#core.snapshot()) this.#events.statusChanged(change);
-    this.#status.setConditions([
-      {
-        type: 'ControllersHealthy',
-        status: 'True',
-        reason: Reason.ControllersRunning,
-        message: 'Source, apply and reconcile loops run.',
-      },
-    ]);
+    this.#health.running();
   }
 
   #policyMayHaveChanged(): void {

@@ -10,8 +10,14 @@ import { AgentClient } from './agent-client.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { Contact } from './contact.ts';
 import { readCredentials, registrationFingerprint, storeCredentials, type Credentials } from './credentials.ts';
-import { ensureKeypair, KeyRingUnreadable, type KeyRing } from './keypair.ts';
+import { ensureKeypair, labelKeypair, KeyRingUnreadable, type KeyRing } from './keypair.ts';
 import { USER_AGENT } from './operator-version.ts';
+import {
+  deleteRegistrationSecret,
+  nothingToRegisterWith,
+  spentTokenCondition,
+  tokenInSecret,
+} from './registration-token.ts';
 import { registerCluster } from './register-cluster.ts';
 
 export interface RegistrarDeps {
@@ -29,8 +35,12 @@ export interface RegistrarDeps {
   readonly onCredentials: (credentials: Credentials & { readonly clusterId: string }) => void;
   readonly onRegistered: (clusterId: string) => void;
   readonly onAuthenticated: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
+  /** `RegistrationTokenSpent`, where there is something to say. */
+  readonly onSpentToken: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
   readonly onConfigRevision: (revision: string) => void;
 }
+
+type TokenPlace = 'resource' | 'secret';
 
 const RETRY = { minMs: 1000, maxMs: 60_000 };
 /** How often the Secret is read while there is no accepted credential: an admin may put one there by hand. */
@@ -39,13 +49,14 @@ const IDLE_MS = 300_000;
 
 /**
  * Gives the session a credential: the one in the Secret, or a new one for the registration token in the `Cluster`
- * resource. A token is offered once: a refused or a used one is not offered again until it changes.
+ * resource or, where that one is of no use, in the Secret that the printed command makes. A token is offered once: a refused or a used one is not offered again until it changes.
  */
 export class Registrar implements AsyncDisposable {
   readonly #deps: RegistrarDeps;
   readonly #wake = new Wake();
   #client: { readonly client: AgentClient; readonly key: string } | undefined;
-  #refusedToken: string | undefined;
+  /** Fingerprints: of the token in the resource, and of the one in the Secret. */
+  readonly #refused = new Map<TokenPlace, string>();
   #failures = 0;
 
   constructor(deps: RegistrarDeps) {
@@ -87,25 +98,37 @@ export class Registrar implements AsyncDisposable {
     const keys = await ensureKeypair(this.#deps.api, cluster, signal);
     this.#deps.onKeys(keys);
     const credentials = await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal);
-    const offered = cluster.spec.registration?.token;
-    if (offered !== undefined && this.#mayOffer(offered, credentials)) {
-      return this.#register(cluster, offered, keys, credentials, signal);
+    const spent = spentTokenCondition(cluster, credentials);
+    if (spent !== undefined) this.#deps.onSpentToken(spent);
+    const inResource = cluster.spec.registration?.token;
+    if (inResource !== undefined && this.#mayOffer(inResource, 'resource', credentials)) {
+      return this.#register(cluster, { token: inResource, place: 'resource' }, keys, credentials, signal);
+    }
+    const inSecret = await tokenInSecret(this.#deps.api, cluster, signal);
+    if (inSecret.state === 'there') {
+      const { token } = inSecret;
+      // A way back where nothing works; a credential that works is not given up for it.
+      const isNeeded = credentials.token === undefined || this.#deps.session.state === 'stopped';
+      if (isNeeded && this.#mayOffer(token, 'secret', credentials)) {
+        return this.#register(cluster, { token, place: 'secret' }, keys, credentials, signal);
+      }
+      if (registrationFingerprint(token) === credentials.registeredWith) await this.#forgetToken(cluster, signal);
     }
     if (credentials.token !== undefined) return this.#use(credentials, cluster);
-    if (this.#refusedToken === undefined) {
+    if (this.#refused.size === 0) {
       this.#deps.onAuthenticated({
         type: 'Authenticated',
         status: 'False',
         reason: Reason.NotRegistered,
-        message: 'There is no credential and no registration token. Set the token as spec.registration.token.',
+        message: nothingToRegisterWith(cluster, inSecret),
       });
     }
     return LOOK_MS;
   }
 
-  #mayOffer(token: string, credentials: Credentials): boolean {
+  #mayOffer(token: string, place: TokenPlace, credentials: Credentials): boolean {
     const fingerprint = registrationFingerprint(token);
-    if (fingerprint === this.#refusedToken || fingerprint === credentials.registeredWith) return false;
+    if (fingerprint === this.#refused.get(place) || fingerprint === credentials.registeredWith) return false;
     // A credential of unknown origin is used as long as it is accepted.
     const unknownOrigin = credentials.token !== undefined && credentials.registeredWith === undefined;
     return !unknownOrigin || this.#deps.session.state === 'stopped';
@@ -113,7 +136,7 @@ export class Registrar implements AsyncDisposable {
 
   async #register(
     cluster: Cluster,
-    token: string,
+    { token, place }: { readonly token: string; readonly place: TokenPlace },
     keys: KeyRing,
     credentials: Credentials,
     signal: AbortSignal,
@@ -125,14 +148,16 @@ export class Registrar implements AsyncDisposable {
       case 'registered': {
         this.#deps.contact.answered();
         await this.#store(cluster, outcome.granted, token, signal);
+        await labelKeypair(this.#deps.api, cluster, outcome.granted.cluster_id, signal);
         this.#failures = 0;
         this.#deps.logger.info({ clusterId: outcome.granted.cluster_id }, 'registered');
         this.#deps.onRegistered(outcome.granted.cluster_id);
+        if (place === 'secret') await this.#forgetToken(cluster, signal);
         return this.#use(await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal), cluster);
       }
       case 'refused':
         this.#deps.contact.answered();
-        this.#refusedToken = registrationFingerprint(token);
+        this.#refused.set(place, registrationFingerprint(token));
         this.#deps.logger.error({ reason: outcome.reason }, outcome.message);
         this.#deps.onAuthenticated({
           type: 'Authenticated',
@@ -144,6 +169,16 @@ export class Registrar implements AsyncDisposable {
       case 'unavailable':
         this.#deps.contact.failed(outcome.message);
         return Math.max(outcome.retryAfterMs ?? 0, this.#retry());
+    }
+  }
+
+  /** A spent token that cannot be deleted harms nobody; it is tried again at the next look. */
+  async #forgetToken(cluster: Cluster, signal: AbortSignal): Promise<void> {
+    try {
+      await deleteRegistrationSecret(this.#deps.api, cluster, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.warn({ err: error }, 'the Secret with the spent registration token cannot be deleted');
     }
   }
 
