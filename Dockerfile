@@ -13,6 +13,8 @@ ARG RUNTIME_IMAGE=debian:bookworm-slim
 # The secret `ca` is for builds behind a proxy that ends TLS; it stays out of the image.
 FROM ${BUILD_IMAGE} AS dependencies
 WORKDIR /build
+# Else npm asks the registry for its own newest version, for a minute where it cannot be reached.
+ENV npm_config_update_notifier=false
 COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm --mount=type=secret,id=ca \
     if [ -s /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
@@ -24,6 +26,7 @@ RUN rm -rf node_modules/node node_modules/.bin node_modules/.package-lock.json n
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /build
+ENV npm_config_update_notifier=false
 COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm --mount=type=secret,id=ca \
     if [ -s /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
