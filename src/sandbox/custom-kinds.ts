@@ -1,10 +1,9 @@
 import type { KubeObject } from '../resources/kube-object.ts';
 import { age, ageColumn, nameColumn } from './built-in-columns.ts';
 import { evaluateJsonPath } from './json-path.ts';
-import { isJsonObject, listAt, objectAt, sameJson, stringAt, type JsonObject } from './json-value.ts';
+import { isJsonObject, listAt, objectAt, stringAt, type JsonObject } from './json-value.ts';
 import type { Column, Kind } from './kind.ts';
 import { customSchema } from './schema/custom-schema.ts';
-import type { FieldFault } from './status-error.ts';
 import { structureOfSchema } from './structure.ts';
 
 /** Keeps a definition until its instances are gone. */
@@ -92,7 +91,7 @@ export function prepareDefinition(object: KubeObject, live: KubeObject | undefin
       names: {
         ...names,
         singular: names['singular'] ?? kind.toLowerCase(),
-        listKind: names['listKind'] ?? `${kind}List`,
+        ...(kind === '' ? {} : { listKind: names['listKind'] ?? `${kind}List` }),
       },
       conversion: spec['conversion'] ?? { strategy: 'None' },
     },
@@ -100,69 +99,8 @@ export function prepareDefinition(object: KubeObject, live: KubeObject | undefin
   };
 }
 
-function storedVersions(spec: JsonObject): readonly unknown[] {
+export function storedVersions(spec: JsonObject): readonly unknown[] {
   return listAt(spec, 'versions')
     .filter((version) => isJsonObject(version) && version['storage'] === true)
     .map((version) => objectAt({ version }, 'version')['name']);
-}
-
-function required(field: string, value: unknown): readonly FieldFault[] {
-  const given = typeof value === 'string' && value !== '';
-  return given ? [] : [{ reason: 'FieldValueRequired', field, detail: '' }];
-}
-
-export function definitionFaults(object: KubeObject, live: KubeObject | undefined): readonly FieldFault[] {
-  const spec = objectAt(object, 'spec');
-  const names = objectAt(spec, 'names');
-  const versions = listAt(spec, 'versions');
-  const expected = `${String(names['plural'])}.${String(spec['group'])}`;
-  const { name } = object.metadata;
-  const named: FieldFault = {
-    reason: 'FieldValueInvalid',
-    field: 'metadata.name',
-    value: name,
-    detail: 'must be spec.names.plural+"."+spec.group',
-  };
-  const storage: FieldFault = {
-    reason: 'FieldValueInvalid',
-    field: 'spec.versions',
-    value: versions,
-    detail: 'must have exactly one version marked as storage version',
-  };
-  const scope: FieldFault = {
-    reason: 'FieldValueNotSupported',
-    field: 'spec.scope',
-    value: spec['scope'] ?? '',
-    detail: 'supported values: "Cluster", "Namespaced"',
-  };
-  const before = live === undefined ? undefined : objectAt(live, 'spec');
-  return [
-    ...required('spec.group', spec['group']),
-    ...required('spec.names.plural', names['plural']),
-    ...required('spec.names.kind', names['kind']),
-    ...(name === expected ? [] : [named]),
-    ...(['Cluster', 'Namespaced'].includes(String(spec['scope'])) ? [] : [scope]),
-    ...(storedVersions(spec).length === 1 ? [] : [storage]),
-    ...versions.flatMap((version, index): readonly FieldFault[] =>
-      isJsonObject(objectAt(objectAt({ version }, 'version'), 'schema')['openAPIV3Schema'])
-        ? []
-        : [
-            {
-              reason: 'FieldValueRequired',
-              field: `spec.versions[${index}].schema.openAPIV3Schema`,
-              detail: 'schemas are required',
-            },
-          ],
-    ),
-    ...(before === undefined || sameJson(before['scope'], spec['scope'])
-      ? []
-      : [
-          {
-            reason: 'FieldValueInvalid' as const,
-            field: 'spec.scope',
-            value: spec['scope'],
-            detail: 'field is immutable',
-          },
-        ]),
-  ];
 }

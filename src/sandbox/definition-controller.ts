@@ -1,4 +1,5 @@
 import type { KubeObject } from '../resources/kube-object.ts';
+import { acceptNames } from './accepted-names.ts';
 import { CLEANUP_FINALIZER, kindsOf } from './custom-kinds.ts';
 import { definitionKind } from './built-in-kinds.ts';
 import { isJsonObject, listAt, objectAt, sameJson, type JsonObject } from './json-value.ts';
@@ -36,14 +37,23 @@ export class DefinitionController {
     if (event.resource !== DEFINITIONS) return;
     const { name } = event.object.metadata;
     if (event.type === 'DELETED') this.#registry.unregister(name);
-    else this.#registry.register(name, kindsOf(event.object));
+    else if (this.#mayServe(event.object)) this.#registry.register(name, kindsOf(event.object));
     if (event.type !== 'DELETED' && event.object.metadata.deletionTimestamp !== undefined) this.#registry.close(name);
   }
 
   /** Runs after the write that caused the event has been answered. */
   react(event: StoredEvent): void {
-    if (event.resource === DEFINITIONS) this.#reconcile(event.object.metadata.name);
-    else if (event.type === 'DELETED') this.#reconcile(event.resource);
+    if (event.resource === DEFINITIONS) {
+      this.#reconcile(event.object.metadata.name);
+      // Names that became free may be what another definition waits for.
+      if (event.type === 'DELETED')
+        for (const { metadata } of this.#storage.list(DEFINITIONS)) this.#reconcile(metadata.name);
+    } else if (event.type === 'DELETED') this.#reconcile(event.resource);
+  }
+
+  #mayServe(definition: KubeObject): boolean {
+    if (isEstablished(definition)) return true;
+    return acceptNames(definition, this.#storage.list(DEFINITIONS)).conflict === undefined;
   }
 
   #reconcile(name: string): void {
@@ -61,12 +71,23 @@ export class DefinitionController {
       ...listAt(status, 'storedVersions'),
       ...storage.map((version) => objectAt({ version }, 'version')['name']),
     ]);
+    const { accepted, conflict } = acceptNames(definition, this.#storage.list(DEFINITIONS));
+    const established = conflict === undefined || isEstablished(definition);
     const next = {
       conditions: [
-        this.#condition(status, 'NamesAccepted', 'NoConflicts', 'no conflicts found'),
-        this.#condition(status, 'Established', 'InitialNamesAccepted', 'the initial names have been accepted'),
+        this.#condition(status, {
+          type: 'NamesAccepted',
+          status: conflict === undefined ? 'True' : 'False',
+          ...(conflict ?? { reason: 'NoConflicts', message: 'no conflicts found' }),
+        }),
+        this.#condition(status, {
+          type: 'Established',
+          ...(established
+            ? { status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' }
+            : { status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }),
+        }),
       ],
-      acceptedNames: spec['names'],
+      acceptedNames: { kind: '', plural: '', ...accepted },
       storedVersions: [...stored],
     };
     const finalizers = definition.metadata.finalizers ?? [];
@@ -78,12 +99,12 @@ export class DefinitionController {
     this.#storage.put(DEFINITIONS, { ...definition, metadata, status: next });
   }
 
-  #condition(status: JsonObject, type: string, reason: string, message: string): JsonObject {
+  #condition(status: JsonObject, now: { readonly type: string; readonly status: string } & JsonObject): JsonObject {
     const before = listAt(status, 'conditions').find(
-      (condition) => isJsonObject(condition) && condition['type'] === type,
+      (condition) => isJsonObject(condition) && condition['type'] === now.type,
     );
-    const since = isJsonObject(before) && before['status'] === 'True' ? before['lastTransitionTime'] : undefined;
-    return { lastTransitionTime: since ?? rfc3339(this.#clock.now()), message, reason, status: 'True', type };
+    const since = isJsonObject(before) && before['status'] === now.status ? before['lastTransitionTime'] : undefined;
+    return { lastTransitionTime: since ?? rfc3339(this.#clock.now()), ...now };
   }
 
   #clean(definition: KubeObject): void {
@@ -105,4 +126,10 @@ export class DefinitionController {
     if (isFinal(released)) this.#storage.remove(DEFINITIONS, released);
     else if (finalizers.length !== (current.metadata.finalizers ?? []).length) this.#storage.put(DEFINITIONS, released);
   }
+}
+
+function isEstablished(definition: KubeObject): boolean {
+  return listAt(definition['status'], 'conditions').some(
+    (condition) => isJsonObject(condition) && condition['type'] === 'Established' && condition['status'] === 'True',
+  );
 }

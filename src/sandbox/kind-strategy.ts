@@ -1,8 +1,10 @@
 import type { KubeObject } from '../resources/kube-object.ts';
-import { definitionFaults, prepareDefinition } from './custom-kinds.ts';
+import { prepareWebhooks, webhookFaults } from './admission/webhook-configuration.ts';
+import { prepareDefinition } from './custom-kinds.ts';
 import { eventFaults } from './event-rules.ts';
 import { isJsonObject, objectAt, sameJson, stringAt, type JsonObject } from './json-value.ts';
 import { resourceOf, type Kind } from './kind.ts';
+import { definitionFaults } from './schema/definition-faults.ts';
 import { badRequest, type FieldFault } from './status-error.ts';
 
 /** What one built-in kind does to its objects before they are stored. */
@@ -93,6 +95,8 @@ const strategies: Readonly<Record<string, KindStrategy>> = {
   secrets: { prepare: prepareSecret, faults: secretFaults },
   events: { ...asItIs, faults: eventFaults },
   'customresourcedefinitions.apiextensions.k8s.io': { prepare: prepareDefinition, faults: definitionFaults },
+  'validatingwebhookconfigurations.admissionregistration.k8s.io': { prepare: prepareWebhooks, faults: webhookFaults },
+  'mutatingwebhookconfigurations.admissionregistration.k8s.io': { prepare: prepareWebhooks, faults: webhookFaults },
 };
 
 export function strategyOf(kind: Kind): KindStrategy {

@@ -94,8 +94,8 @@ function parsePatch(text: string): unknown {
   try {
     return JSON.parse(Buffer.from(text, 'base64').toString());
   } catch (error) {
-    const message = `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`;
-    throw new StatusError(500, 'InternalError', message, { causes: [{ message }] });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
   }
 }
 

@@ -3,6 +3,7 @@ import type { User } from '../authentication.ts';
 import { decodeObject } from '../decode-object.ts';
 import { sameJson } from '../json-value.ts';
 import { resourceOf } from '../kind.ts';
+import { strategyOf } from '../kind-strategy.ts';
 import type { KindRegistry } from '../kind-registry.ts';
 import { jsonPatch } from '../patch/json-patch.ts';
 import { goQuoted } from '../schema/go-value.ts';
@@ -162,11 +163,11 @@ function patched({ webhook, version }: Call, step: AdmissionStep, verdict: Verdi
     );
   }
   const shown = version === kind.version ? object : { ...object, apiVersion: `${kind.group}/${version}` };
-  let result: unknown;
   try {
-    result = jsonPatch(shown, verdict.patch);
+    const result: unknown = jsonPatch(shown, verdict.patch);
+    const next = decodeObject(kind, { ...Object(result), apiVersion: object.apiVersion });
+    return strategyOf(kind).prepare(next, step.oldObject);
   } catch (error) {
     throw internal(error instanceof Error ? error.message : String(error));
   }
-  return decodeObject(kind, { ...Object(result), apiVersion: object.apiVersion });
 }

@@ -52,6 +52,11 @@ function goError(error: unknown, address: string, host: string): string {
   return message;
 }
 
+/** A service's port is always named, 443 too. */
+function shownUrl(url: URL, { servername }: Connection): string {
+  return servername === undefined || url.port !== '' ? url.href : url.href.replace(url.host, `${url.host}:443`);
+}
+
 /** Asks webhooks over HTTPS, with the certificate authority that their configuration names. */
 export class WebhookClient implements Disposable {
   readonly #storage: Storage;
@@ -65,7 +70,7 @@ export class WebhookClient implements Disposable {
   async ask(clientConfig: JsonObject, timeoutSeconds: number, review: JsonObject): Promise<JsonObject> {
     const { url, trust } = this.#endpoint(clientConfig);
     url.searchParams.set('timeout', `${timeoutSeconds}s`);
-    const asked = (why: string): WebhookFailure => new WebhookFailure(`Post "${url.href}": ${why}`);
+    const asked = (why: string): WebhookFailure => new WebhookFailure(`Post "${shownUrl(url, trust)}": ${why}`);
     const resolved = this.#resolve(clientConfig, asked);
     const port = resolved?.port ?? (url.port === '' ? 443 : Number(url.port));
     const host = resolved?.host ?? url.hostname.replaceAll(/^\[|\]$/g, '');
@@ -169,6 +174,9 @@ function readAnswer(status: number, body: string): JsonObject {
     const words = body.trim() === '' ? 'unknown' : body.trim();
     const unexpected = `an error on the server (${JSON.stringify(words)}) has prevented the request from succeeding`;
     throw new WebhookFailure(said ?? ANSWERS[status] ?? (status >= 500 ? unexpected : words));
+  }
+  if (body === '') {
+    throw new WebhookFailure(`0-length response with status code: ${status} and content type: application/json`);
   }
   if (!isJsonObject(answer)) {
     throw new WebhookFailure(`couldn't get version/kind; json parse error: invalid webhook response`);

@@ -21,9 +21,9 @@ function goSyntax(value: unknown): string {
   return `map[string]interface {}{${members.join(', ')}}`;
 }
 
-/** `%#v` of a `[]string`. */
-export function goStrings(list: readonly string[]): string {
-  return `[]string{${list.map(goQuoted).join(', ')}}`;
+/** `%#v` of a `[]string`, or of another list of texts. */
+export function goStrings(list: readonly string[], type = '[]string'): string {
+  return `${type}{${list.map(goQuoted).join(', ')}}`;
 }
 
 /** A value as a field error of apimachinery shows it. */
