@@ -40,8 +40,9 @@ export async function ingestEvents(deps: {
   }
   const current = fresh.length === 0 ? [] : await store.foldConditions(foldEvents(fresh));
   if (audits.length > 0) await store.appendAudit(audits);
-  const ids = intentIdsOf(fresh);
-  const moves = ids.length === 0 ? [] : moveIntents(await store.findIntents(ids), fresh, deliveryEpoch);
+  // Replays too: an intent that changes nothing visible is reported by the very conditions of the one before it.
+  const ids = intentIdsOf(events);
+  const moves = ids.length === 0 ? [] : moveIntents(await store.findIntents(ids), events, deliveryEpoch);
   if (moves.length > 0) await store.moveIntents(moves);
   const revision = appliedRevision(current, deliveryEpoch);
   if (revision !== undefined) await store.setAppliedRevision(revision);
