@@ -125,7 +125,7 @@ export class ClusterChoice {
 }
 
 /** Oldest first; by name where two are equally old. */
-function inOrder(clusters: readonly Cluster[]): readonly Cluster[] {
+export function inOrder(clusters: readonly Cluster[]): readonly Cluster[] {
   const age = ({ metadata }: Cluster): string => `${metadata.creationTimestamp ?? ''} ${metadata.name}`;
   return [...clusters].sort((a, b) => (age(a) < age(b) ? -1 : 1));
 }

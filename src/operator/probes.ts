@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import { CONNECTIVITY_MODES, type ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ContactState } from './contact.ts';
+import { openSharedPort } from './shared-port.ts';
 
 export interface ProbesDeps {
   readonly listen: { readonly host: string; readonly port: number };
@@ -11,6 +12,9 @@ export interface ProbesDeps {
   readonly leads: () => boolean;
   readonly connectivity: () => { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined;
   readonly droppedEvents: () => number;
+  /** What answers TLS at the same address, once it can, and its metrics. */
+  readonly secure?: () => SecureServer | undefined;
+  readonly moreMetrics?: () => string;
 }
 
 export interface Probes extends AsyncDisposable {
@@ -26,17 +30,7 @@ export async function startProbes(deps: ProbesDeps): Promise<Probes> {
     response.writeHead(status, { 'content-type': type }).end(body);
   });
   server.requestTimeout = 5000;
-  await listen(server, deps.listen);
-  const { address, port, family } = server.address() as AddressInfo;
-  return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-    },
-  };
+  return await openSharedPort({ listen: deps.listen, plain: server, secure: () => deps.secure?.() });
 }
 
 function answer(
@@ -52,7 +46,11 @@ function answer(
       return reason === undefined ? { status: 200, type, body: 'ok\n' } : { status: 503, type, body: `${reason}\n` };
     }
     case '/metrics':
-      return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(deps) };
+      return {
+        status: 200,
+        type: 'text/plain; version=0.0.4; charset=utf-8',
+        body: metricsText(deps) + (deps.moreMetrics?.() ?? ''),
+      };
     default:
       return { status: 404, type, body: 'here are /healthz, /readyz and /metrics\n' };
   }
@@ -79,14 +77,4 @@ export function metricsText(deps: Pick<ProbesDeps, 'leads' | 'connectivity' | 'd
     `service_operator_events_dropped_total ${deps.droppedEvents()}`,
     '',
   ].join('\n');
-}
-
-async function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(at.port, at.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }

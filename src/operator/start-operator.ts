@@ -11,6 +11,7 @@ import type { OperatorConfig } from './config.ts';
 import { Leadership } from './leadership.ts';
 import { USER_AGENT } from './operator-version.ts';
 import { startProbes } from './probes.ts';
+import { createWebhook } from './webhook/start-webhook.ts';
 
 export interface OperatorDeps {
   readonly clock: Clock;
@@ -58,6 +59,11 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
       random,
       logger,
     });
+    // Without an address there is nobody to answer.
+    const webhook =
+      config.listen === undefined
+        ? undefined
+        : createWebhook({ api, kubeconfig: config.kubeconfig, namespace, clusters, clock, random, logger });
     let synced = false;
     const probes =
       config.listen === undefined
@@ -72,10 +78,13 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
               leads: () => election.leads,
               connectivity: () => leadership.session?.connectivity,
               droppedEvents: () => leadership.session?.droppedEvents ?? 0,
+              secure: () => webhook?.server(),
+              moreMetrics: () => webhook?.metrics() ?? '',
             }),
           );
     const stop = new AbortController();
     const watching = clusters.run(stop.signal);
+    const judging = webhook?.run(stop.signal);
     clusters.synced(stop.signal).then(
       () => {
         synced = true;
@@ -89,7 +98,7 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
     // Disposed in reverse: the loops end before what they use.
     started.defer(async () => {
       stop.abort(new Error('the operator is stopping'));
-      await Promise.allSettled([watching, leading]);
+      await Promise.allSettled([watching, judging, leading]);
     });
     return {
       ...(probes === undefined ? {} : { probesUrl: probes.url }),

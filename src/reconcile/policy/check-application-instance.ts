@@ -1,8 +1,10 @@
+import { APPLICATION_INSTANCE_RULES } from '../../resources/application-instance-rules.ts';
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
 import { chartIsNotAllowed } from './chart-is-not-allowed.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+import { ruleIsBroken } from './rule-is-broken.ts';
 import { sealedValuesAreNotSupported } from './sealed-values-are-not-supported.ts';
 
 /** Everything that forbids an instance here, at admission and at every reconcile; the first decides the reason. */
@@ -18,6 +20,7 @@ export function checkApplicationInstance(
     ...namespaceIsNotLabelled(namespace, situation),
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetNamespace', name, situation)),
     ...chartIsNotAllowed(instance, situation),
+    ...ruleIsBroken(APPLICATION_INSTANCE_RULES, instance, situation.before),
     ...sealedValuesAreNotSupported(instance),
   ];
 }

@@ -1,3 +1,4 @@
+import { OPERATION_RULES } from '../../resources/operation-rules.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { approvalIsMissing } from './approval-is-missing.ts';
 import { approvalIsNotValid } from './approval-is-not-valid.ts';
@@ -5,6 +6,7 @@ import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+import { ruleIsBroken } from './rule-is-broken.ts';
 
 /** Everything that forbids an operation here, at admission and at reconcile; the first decides the reason. */
 export async function checkOperation(
@@ -18,6 +20,7 @@ export async function checkOperation(
     ...namespaceIsNotAllowed('namespace', namespace, situation),
     ...namespaceIsNotLabelled(namespace, situation),
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetRef.namespace', name, situation)),
+    ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...operationTemplateIsNotAllowed(operation, situation),
     ...approvalIsMissing(operation, situation),
     ...(await approvalIsNotValid(operation, situation)),

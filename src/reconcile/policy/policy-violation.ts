@@ -14,6 +14,8 @@ export interface PolicySituation {
   readonly namespace: KubeObject | undefined;
   readonly policy: ClusterPolicy;
   readonly now: Date;
+  /** What the object was, at an update; of an instance under reconcile: as it was released. */
+  readonly before?: object;
 }
 
 /** What a person is told, at admission and in the condition alike: one line a violation. */

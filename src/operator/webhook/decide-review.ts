@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterPolicy } from '../../reconcile/cluster-policy.ts';
+import { operationIsNotRun } from '../../reconcile/operation/operation-controller.ts';
+import { checkApplicationInstance } from '../../reconcile/policy/check-application-instance.ts';
+import { checkOperation } from '../../reconcile/policy/check-operation.ts';
+import type { OperatorAccounts } from '../../reconcile/policy/operator-accounts.ts';
+import { operatorFieldIsChanged } from '../../reconcile/policy/operator-field-is-changed.ts';
+import { refusalText, type PolicySituation, type PolicyViolation } from '../../reconcile/policy/policy-violation.ts';
+import { writesArePaused } from '../../reconcile/write-checks.ts';
+import type { KubeObject } from '../../resources/kube-object.ts';
+import { SIGNATURE_ANNOTATION } from '../../resources/labels.ts';
+import type { AdmissionRequest, ReviewAnswer } from './admission-review.ts';
+import { asJudged, judgedKind, namedObject, type Judged } from './judged-object.ts';
+
+/** What a review is decided by: memory, never a request. */
+export interface ReviewView {
+  readonly accounts: OperatorAccounts;
+  /** Undefined while it is not known what is allowed here. */
+  readonly policy: () => ClusterPolicy | undefined;
+  /** Undefined while the namespaces are not all known. */
+  readonly namespaces: () => ((name: string) => KubeObject | undefined) | undefined;
+  readonly now: () => Date;
+}
+
+const ALLOWED: ReviewAnswer = { allowed: true, warnings: [] };
+/** What the API server itself moves with every write. */
+const MOVES_BY_ITSELF = ['finalizers', 'managedFields', 'resourceVersion', 'generation'];
+
+/**
+ * Whether a write is admitted. It holds nothing up: a deletion, an object that is being deleted, a finalizer that is taken
+ * off and what the operator itself writes pass unseen, and so does everything while there is nothing to judge by. What an
+ * object was admitted with stays, if the write does not concern it.
+ */
+export async function decideReview(request: AdmissionRequest, view: ReviewView): Promise<ReviewAnswer> {
+  const before = namedObject(request, request.oldObject);
+  const after = namedObject(request, request.object);
+  const username = request.userInfo.username ?? '';
+  if (after === undefined || (request.operation !== 'CREATE' && request.operation !== 'UPDATE')) return ALLOWED;
+  if ((before ?? after).metadata.deletionTimestamp !== undefined) return ALLOWED;
+  if (before !== undefined && onlyRemovesFinalizers(before, after)) return ALLOWED;
+  if (view.accounts.operator.includes(username)) return ALLOWED;
+  const kind = judgedKind(request);
+  if (kind === undefined) {
+    return warned(`service-operator does not judge ${request.resource.resource}.${request.resource.group}`);
+  }
+  const subresource = request.subResource === 'status' ? 'status' : undefined;
+  const reserved = operatorFieldIsChanged({ username, before, after, subresource }, view.accounts);
+  if (request.subResource !== undefined && request.subResource !== '') return refusedFor(reserved) ?? ALLOWED;
+
+  const policy = view.policy();
+  const namespaces = view.namespaces();
+  if (policy === undefined || namespaces === undefined) {
+    return warned(
+      'service-operator does not know yet what is allowed here; the object is judged when it is reconciled',
+    );
+  }
+  const judged = asJudged(kind, after);
+  if (judged === undefined) return warned('service-operator cannot read this spec, so it was not judged');
+  const namespace = namespaces(after.metadata.namespace ?? '');
+  const situation = { namespace, policy, now: view.now() };
+  const violations = await check(judged, situation);
+  const standing = before !== undefined && (await stands(judged, before, violations, situation));
+  const refusal = refusedFor(standing ? reserved : [...reserved, ...violations]);
+  if (refusal !== undefined) return refusal;
+  const warnings = violations.map(({ message }) => message);
+  return { allowed: true, warnings: [...warnings, ...oddities(judged, situation, violations.length > 0)] };
+}
+
+async function check(judged: Judged, situation: PolicySituation): Promise<readonly PolicyViolation[]> {
+  return judged.kind === 'Operation'
+    ? await checkOperation(judged.object, situation)
+    : checkApplicationInstance(judged.object, situation);
+}
+
+/**
+ * Whether what is wrong with an object was so before, and this write leaves the spec alone, stops it, or mends a part. The
+ * reconcile blocks such an object as it did; refusing the write would only keep people from pausing or mending it.
+ */
+async function stands(
+  judged: Judged,
+  before: KubeObject,
+  violations: readonly PolicyViolation[],
+  situation: PolicySituation,
+): Promise<boolean> {
+  if (isDeepStrictEqual(before['spec'], judged.object.spec) || onlyStops(before, judged.object)) return true;
+  const earlier = asJudged(judged.kind, before);
+  if (earlier === undefined) return false;
+  const known = (await check(earlier, situation)).map(({ message }) => message);
+  return violations.length < known.length && violations.every(({ message }) => known.includes(message));
+}
+
+/** `cancel` and `suspend` are always taken. */
+function onlyStops(before: KubeObject, after: KubeObject): boolean {
+  return ['cancel', 'suspend'].some((member) => {
+    const spec = after['spec'] as Readonly<Record<string, unknown>>;
+    return spec[member] === true && isDeepStrictEqual({ ...(before['spec'] as object), [member]: true }, spec);
+  });
+}
+
+function onlyRemovesFinalizers(before: KubeObject, after: KubeObject): boolean {
+  const had = before.metadata.finalizers ?? [];
+  const has = after.metadata.finalizers ?? [];
+  if (has.length >= had.length || !has.every((name) => had.includes(name))) return false;
+  return isDeepStrictEqual(settled(before), settled(after));
+}
+
+function settled({ metadata, ...object }: KubeObject): unknown {
+  const kept = Object.entries(metadata).filter(([member]) => !MOVES_BY_ITSELF.includes(member));
+  return { ...object, metadata: Object.fromEntries(kept) };
+}
+
+function refusedFor(violations: readonly PolicyViolation[]): ReviewAnswer | undefined {
+  if (violations.length === 0) return undefined;
+  const reasons = [...new Set(violations.map(({ reason }) => reason))];
+  return { allowed: false, message: refusalText(violations), warnings: [], reasons };
+}
+
+function warned(warning: string): ReviewAnswer {
+  return { allowed: true, warnings: [warning] };
+}
+
+/** What is admitted and may surprise. */
+function oddities({ kind, object }: Judged, situation: PolicySituation, isBlocked: boolean): readonly string[] {
+  const pause = writesArePaused(situation.policy, situation.namespace, object);
+  const isUnsigned = object.metadata.annotations?.[SIGNATURE_ANNOTATION] === undefined;
+  return [
+    ...(isUnsigned
+      ? [`it carries no signature of the control plane (annotation ${SIGNATURE_ANNOTATION}); it is taken without one`]
+      : []),
+    ...(pause === undefined ? [] : [pause.message]),
+    ...(kind === 'Operation' && !isBlocked ? [operationIsNotRun(object)] : []),
+  ];
+}

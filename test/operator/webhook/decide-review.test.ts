@@ -1,0 +1,222 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ReviewAnswer } from '../../../src/operator/webhook/admission-review.ts';
+import { decideReview, type ReviewView } from '../../../src/operator/webhook/decide-review.ts';
+import { policyVerdict } from '../../../src/reconcile/application-instance/policy-verdict.ts';
+import { checkOperation } from '../../../src/reconcile/policy/check-operation.ts';
+import { operatorAccounts, serviceAccountName } from '../../../src/reconcile/policy/operator-accounts.ts';
+import { refusalText } from '../../../src/reconcile/policy/policy-violation.ts';
+import type { KubeObject } from '../../../src/resources/kube-object.ts';
+import { anInstance, aNamespace, aPolicy } from '../../reconcile/manifests.ts';
+import { anOperation, approved, controlPlaneKey, NOW } from '../../reconcile/policy/signed-approval.ts';
+
+const OPERATOR = serviceAccountName('service-system', 'service-operator');
+const policy = aPolicy({ operationTemplates: ['velero-backup'], signingKey: controlPlaneKey.publicJwk });
+const UNSIGNED =
+  'it carries no signature of the control plane (annotation app.service.io/signature); it is taken without one';
+
+function view(change: Partial<ReviewView> & { readonly namespace?: KubeObject } = {}): ReviewView {
+  const { namespace = aNamespace(), ...rest } = change;
+  return {
+    accounts: operatorAccounts('service-system', OPERATOR),
+    policy: () => policy,
+    namespaces: () => (name) => (name === namespace.metadata.name ? namespace : undefined),
+    now: () => NOW,
+    ...rest,
+  };
+}
+
+interface Write {
+  readonly after?: KubeObject;
+  readonly before?: KubeObject;
+  readonly username?: string;
+  readonly operation?: string;
+  readonly subResource?: string;
+}
+
+async function review(write: Write, by: ReviewView = view()): Promise<ReviewAnswer> {
+  const { after, before, username = 'alice', operation = before === undefined ? 'CREATE' : 'UPDATE' } = write;
+  const kind = (after ?? before)?.kind === 'Operation' ? 'operations.ops' : 'applicationinstances.apps';
+  const [resource = '', group = ''] = kind.split('.');
+  return await decideReview(
+    {
+      uid: 'r-1',
+      operation,
+      resource: { group: `${group}.service.io`, version: 'v1alpha1', resource },
+      userInfo: { username },
+      ...(after === undefined ? {} : { object: after }),
+      ...(before === undefined ? {} : { oldObject: before }),
+      ...(write.subResource === undefined ? {} : { subResource: write.subResource }),
+    },
+    by,
+  );
+}
+
+/** As a person writes it: nothing of what the operator sets. */
+function byHand(object: KubeObject): KubeObject {
+  const { name, namespace = 'shop' } = object.metadata;
+  return { ...object, metadata: { name, namespace } };
+}
+
+const bad = byHand(anInstance({ version: '7.0.0' }));
+const good = byHand(anInstance());
+const refused = { allowed: false };
+const allowed = { allowed: true };
+
+describe('a review', () => {
+  it('admits what is allowed, and says that it is not signed', async () => {
+    expect(await review({ after: good })).toEqual({ allowed: true, warnings: [UNSIGNED] });
+  });
+
+  it('refuses what is not, with everything that is wrong', async () => {
+    const answer = await review({ after: bad }, view({ namespace: aNamespace('shop', { labels: {} }) }));
+    expect(answer).toMatchObject({ ...refused, reasons: ['NamespaceNotLabelled', 'ChartNotAllowed'] });
+    expect(answer.message?.split('\n')).toHaveLength(2);
+  });
+
+  it('never refuses a deletion, what is being deleted, or that a finalizer is taken off', async () => {
+    const gone = { ...bad, metadata: { ...bad.metadata, deletionTimestamp: '2026-03-01T09:00:00Z' } };
+    const held = { ...bad, metadata: { ...bad.metadata, finalizers: ['a/b', 'app.service.io/release'] } };
+    expect(await review({ before: bad, operation: 'DELETE' })).toMatchObject(allowed);
+    expect(await review({ before: gone, after: { ...gone, spec: {}, status: {} } })).toMatchObject(allowed);
+    expect(await review({ before: held, after: bad })).toMatchObject(allowed);
+    expect(
+      await review({ before: held, after: { ...bad, spec: anInstance({ version: '8.0.0' }).spec } }),
+    ).toMatchObject(refused);
+  });
+
+  it('lets the operator write whatever it writes, and judges the push account by everything but its fields', async () => {
+    const after = anInstance({ version: '7.0.0' });
+    expect(await review({ after, username: OPERATOR })).toEqual({ allowed: true, warnings: [] });
+    const push = await review({ after, username: serviceAccountName('service-system', 'service-control-plane') });
+    expect(push).toMatchObject({ ...refused, reasons: ['ChartNotAllowed'] });
+    expect(await review({ after })).toMatchObject({ reasons: ['ReservedFieldChanged', 'ChartNotAllowed'] });
+  });
+
+  it('admits with a warning while there is nothing to judge by', async () => {
+    const warnings = [
+      'service-operator does not know yet what is allowed here; the object is judged when it is reconciled',
+    ];
+    expect(await review({ after: bad }, view({ policy: () => undefined }))).toEqual({ allowed: true, warnings });
+    expect(await review({ after: bad }, view({ namespaces: () => undefined }))).toEqual({ allowed: true, warnings });
+  });
+
+  it('lets an object that is blocked be paused, stopped and mended step by step, with the same words as warnings', async () => {
+    const paused = { ...bad, metadata: { ...bad.metadata, annotations: { 'ops.service.io/paused': 'true' } } };
+    const answer = await review({ before: bad, after: paused });
+    expect(answer.allowed).toBe(true);
+    expect(answer.warnings[0]).toContain('spec.chart.version 7.0.0 is outside');
+    expect(
+      await review({ before: bad, after: { ...bad, spec: { ...(bad['spec'] as object), suspend: true } } }),
+    ).toEqual(expect.objectContaining(allowed));
+    const chart = { type: 'oci', url: 'oci://elsewhere.test/x', name: 'podinfo', version: '7.0.0' };
+    const worse = { ...bad, spec: { ...(bad['spec'] as object), chart } };
+    expect(await review({ before: worse, after: bad })).toMatchObject(allowed);
+    expect(await review({ before: bad, after: worse })).toMatchObject(refused);
+    const other = byHand(anInstance({ version: '8.0.0' }));
+    expect(await review({ before: bad, after: other })).toMatchObject(refused);
+  });
+
+  it('lets an operation be cancelled whatever else is not allowed any more', async () => {
+    const operation = anOperation({ template: 'run-job', approval: { required: true } });
+    const cancelled = { ...operation, spec: { ...operation.spec, cancel: true } };
+    expect(await review({ before: operation, after: cancelled })).toMatchObject(allowed);
+  });
+
+  it('refuses a status that somebody else writes, and only that', async () => {
+    const after = { ...bad, status: { conditions: [] } };
+    expect(await review({ before: bad, after, subResource: 'status' })).toMatchObject({
+      ...refused,
+      reasons: ['ReservedFieldChanged'],
+    });
+    expect(await review({ before: bad, after: bad, subResource: 'status' })).toEqual({ allowed: true, warnings: [] });
+    expect(await review({ before: bad, after, subResource: 'status', username: OPERATOR })).toMatchObject(allowed);
+  });
+
+  it('admits what it cannot read, and what is none of its kinds, and says so', async () => {
+    const unread = await review({ after: { ...good, spec: { chart: 7 } } });
+    expect(unread).toEqual({
+      allowed: true,
+      warnings: ['service-operator cannot read this spec, so it was not judged'],
+    });
+    const other = { group: '', version: 'v1', resource: 'pods' };
+    const request = { uid: 'r', operation: 'CREATE', resource: other, userInfo: {}, object: good };
+    expect(await decideReview(request, view())).toEqual({
+      allowed: true,
+      warnings: ['service-operator does not judge pods.'],
+    });
+  });
+
+  it('warns of a pause, and that an operation is not run by this version', async () => {
+    const paused = aNamespace('shop', { annotations: { 'ops.service.io/paused': 'true' } });
+    const answer = await review({ after: await approved(anOperation()) }, view({ namespace: paused }));
+    expect(answer.allowed).toBe(true);
+    expect(answer.warnings.map((line) => line.slice(0, 38))).toEqual([
+      UNSIGNED.slice(0, 38),
+      'writes are paused by ops.service.io/pa',
+      'this operator version does not run ope',
+    ]);
+  });
+});
+
+const names = fc.constantFrom('shop', 'bank', 'kube-system');
+const label = fc.constantFrom<Record<string, string>>({}, { 'managed-by': 'service' }, { 'managed-by': 'me' });
+const instances = fc.record({
+  namespace: names,
+  label,
+  target: fc.option(names, { nil: undefined }),
+  entry: fc.constantFrom('podinfo', 'redis'),
+  type: fc.constantFrom<('oci' | 'helm')[]>('oci', 'helm'),
+  url: fc.constantFrom('oci://registry.test/charts/podinfo', 'oci://evil.test/x'),
+  version: fc.constantFrom('6.5.0', '6.9.1', '7.0.0', 'latest'),
+  sealed: fc.option(fc.constant('ey..'), { nil: undefined }),
+});
+
+describe('webhook and reconcile', () => {
+  it('come to the same verdict about any instance, in the same words', async () => {
+    await fc.assert(
+      fc.asyncProperty(instances, async ({ namespace, label, target, entry, type, url, version, sealed }) => {
+        const instance = anInstance({
+          namespace,
+          spec: {
+            catalogEntry: entry,
+            chart: { type, url, name: 'podinfo', version },
+            ...(target === undefined ? {} : { targetNamespace: target }),
+            ...(sealed === undefined ? {} : { sealedValues: sealed }),
+          },
+        });
+        const inside = aNamespace(namespace, { labels: label });
+        const answer = await review({ after: byHand(instance) }, view({ namespace: inside }));
+        const verdict = policyVerdict(instance, { namespace: inside, policy, now: NOW });
+        expect(answer.message).toBe(verdict?.stalled?.message);
+        expect(answer.reasons?.[0]).toBe(verdict?.stalled?.reason);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('come to the same verdict about any operation', async () => {
+    const operations = fc.record({
+      namespace: names,
+      label,
+      list: fc.option(fc.constantFrom('', 'scale', 'velero-backup, scale'), { nil: undefined }),
+      template: fc.constantFrom('velero-backup', 'scale'),
+      required: fc.boolean(),
+      statement: fc.constantFrom('none', 'right', 'of another', 'late'),
+    });
+    await fc.assert(
+      fc.asyncProperty(operations, async ({ namespace, label, list, template, required, statement }) => {
+        const plain = anOperation({ template }, { namespace });
+        const change = { right: {}, 'of another': { name: 'x' }, late: { exp: 1 }, none: {} }[statement];
+        const signed = statement === 'none' ? plain : await approved(plain, change);
+        const operation = { ...signed, spec: { ...signed.spec, approval: { ...signed.spec.approval, required } } };
+        const annotations = list === undefined ? {} : { 'ops.service.io/allowed-operations': list };
+        const inside = aNamespace(namespace, { labels: label, annotations });
+        const answer = await review({ after: operation }, view({ namespace: inside }));
+        const violations = await checkOperation(operation, { namespace: inside, policy, now: NOW });
+        expect(answer.message ?? '').toBe(refusalText(violations));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
