@@ -21,7 +21,7 @@ RUN --mount=type=cache,target=/root/.npm --mount=type=secret,id=ca \
     npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
 # What only people and compilers read is left out: it is half of all this.
 RUN rm -rf node_modules/node node_modules/.bin node_modules/.package-lock.json node_modules/@types \
- && find node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '*.md' -o -name '*.tsbuildinfo' \) -delete \
+ && find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' -o -name '*.tsbuildinfo' \) -delete \
  && find node_modules -depth -type d -empty -delete
 
 FROM ${BUILD_IMAGE} AS build

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
+import { PROJECT_VERSION } from '../runtime/project-version.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
@@ -15,6 +16,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   const program = new Command('servicectl');
   program
     .description('installs operators and administers clusters')
+    .version(`servicectl ${PROJECT_VERSION}`, '--version', 'prints the version')
     .addHelpText('after', '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line.')
     .showSuggestionAfterError()
     .exitOverride()

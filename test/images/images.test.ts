@@ -120,7 +120,7 @@ describe('the two images together, on a real API server', () => {
     await vi.waitFor(async () => expect(await text(`${url}/readyz`)).toMatch(/^200 /), PATIENCE);
     expect(await plane.exec('id', '-u')).toBe('65532');
     await expect(plane.exec('touch', '/app/x')).rejects.toThrow('Read-only file system');
-    expect(await plane.exec('servicectl', '--version')).toMatch(/\d+\.\d+\.\d+/);
+    expect(await plane.exec('servicectl', '--version')).toMatch(/^servicectl \d+\.\d+\.\d+$/);
   });
 
   it('answers the probes of the operator: alive at once, ready when the definitions are there', async () => {
