@@ -1,11 +1,16 @@
+import { APPLICATION_INSTANCE_RULES } from '../resources/application-instance-rules.ts';
+import type { ApplicationInstance } from '../resources/application-instance.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION } from '../resources/labels.ts';
+import { OPERATION_RULES } from '../resources/operation-rules.ts';
+import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { fingerprint, holds } from './drift.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { conflict, failed, refused, stale, type Refusal } from './refusal.ts';
+import { ruleIsBroken } from './policy/rule-is-broken.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import {
   isManaged,
@@ -52,7 +57,8 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
     writesArePaused(policy, namespace, live, desired) ??
     namespaceIsNotThere(name ?? '', namespace) ??
     namespaceIsNotGranted(name ?? '', situation.isDenied) ??
-    liveIsNotOurs(live, policy);
+    liveIsNotOurs(live, policy) ??
+    cannotBeChangedInto(desired, live);
   const pair = pairOf(desired);
   if (outcome !== undefined) return { kind: 'refuse', outcome };
   if (pair === undefined) return { kind: 'refuse', outcome: sourceIsMissing() };
@@ -105,6 +111,17 @@ function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusa
     );
   }
   return undefined;
+}
+
+/** What the manifest leaves out stays as it is, or is judged at reconcile. */
+function cannotBeChangedInto(desired: KubeObject, live: KubeObject | undefined): Refusal | undefined {
+  const spec = { ...(live?.['spec'] as object | undefined), ...(desired['spec'] as object | undefined) };
+  const after = { ...desired, spec } as unknown as ApplicationInstance & Operation;
+  const [broken] =
+    desired.kind === OPERATION_KIND
+      ? ruleIsBroken(OPERATION_RULES, after, live)
+      : ruleIsBroken(APPLICATION_INSTANCE_RULES, after, live);
+  return broken === undefined ? undefined : refused(broken.reason, broken.message);
 }
 
 function liveIsNotOurs(live: KubeObject | undefined, policy: ClusterPolicy): Refusal | undefined {

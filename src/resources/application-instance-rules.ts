@@ -1,8 +1,10 @@
 import type { ApplicationInstance } from './application-instance.ts';
 import type { ObjectRule } from './object-rule.ts';
 
+type Rule = ObjectRule<Pick<ApplicationInstance, 'metadata' | 'spec'>>;
+
 /** A `helm` chart's other half, `https?://`, stands in the pattern of the field. */
-export const chartUrlDoesNotFitType: ObjectRule<ApplicationInstance> = {
+export const chartUrlDoesNotFitType: Rule = {
   name: 'chartUrlDoesNotFitType',
   at: 'spec.chart',
   cel: "(self.type == 'oci') == self.url.startsWith('oci://')",
@@ -11,7 +13,7 @@ export const chartUrlDoesNotFitType: ObjectRule<ApplicationInstance> = {
 };
 
 /** Flux would uninstall the release of the old name, and its data with it. */
-export const releaseNameIsChanged: ObjectRule<ApplicationInstance> = {
+export const releaseNameIsChanged: Rule = {
   name: 'releaseNameIsChanged',
   at: 'spec',
   cel: isUnchanged('releaseName'),
@@ -21,7 +23,7 @@ export const releaseNameIsChanged: ObjectRule<ApplicationInstance> = {
   isBroken: (after, before) => before !== undefined && after.spec.releaseName !== before.spec.releaseName,
 };
 
-export const targetNamespaceIsChanged: ObjectRule<ApplicationInstance> = {
+export const targetNamespaceIsChanged: Rule = {
   name: 'targetNamespaceIsChanged',
   at: 'spec',
   cel: isUnchanged('targetNamespace'),
@@ -32,7 +34,7 @@ export const targetNamespaceIsChanged: ObjectRule<ApplicationInstance> = {
 };
 
 /** CEL knows an object's name, not its namespace: an entry that spells its own namespace out is found by our code alone. */
-export const instanceDependsOnItself: ObjectRule<ApplicationInstance> = {
+export const instanceDependsOnItself: Rule = {
   name: 'instanceDependsOnItself',
   at: '',
   cel: '!has(self.spec.dependsOn) || self.spec.dependsOn.all(other, other.name != self.metadata.name || has(other.namespace))',
@@ -43,7 +45,7 @@ export const instanceDependsOnItself: ObjectRule<ApplicationInstance> = {
     ),
 };
 
-export const APPLICATION_INSTANCE_RULES: readonly ObjectRule<ApplicationInstance>[] = [
+export const APPLICATION_INSTANCE_RULES: readonly Rule[] = [
   chartUrlDoesNotFitType,
   releaseNameIsChanged,
   targetNamespaceIsChanged,

@@ -2,9 +2,11 @@ import { canonicalJson } from '../protocol/canonical-json.ts';
 import type { ObjectRule } from './object-rule.ts';
 import type { Operation } from './operation.ts';
 
+type Rule = ObjectRule<Pick<Operation, 'metadata' | 'spec'>>;
+
 const ANEW = 'an operation runs once and as it was asked for; make a new Operation';
 
-export const templateIsChanged: ObjectRule<Operation> = {
+export const templateIsChanged: Rule = {
   name: 'templateIsChanged',
   at: 'spec.template',
   cel: 'self == oldSelf',
@@ -13,14 +15,14 @@ export const templateIsChanged: ObjectRule<Operation> = {
 };
 
 /** CEL does not see into a field that keeps whatever it is given, so the API server cannot hold this one. */
-export const parametersAreChanged: ObjectRule<Operation> = {
+export const parametersAreChanged: Rule = {
   name: 'parametersAreChanged',
   at: 'spec.parameters',
   message: `parameters cannot be changed: ${ANEW}`,
   isBroken: (after, before) => before !== undefined && !isSame(after.spec.parameters, before.spec.parameters),
 };
 
-export const targetIsChanged: ObjectRule<Operation> = {
+export const targetIsChanged: Rule = {
   name: 'targetIsChanged',
   at: 'spec',
   cel: 'has(self.targetRef) == has(oldSelf.targetRef) && (!has(self.targetRef) || self.targetRef == oldSelf.targetRef)',
@@ -28,7 +30,7 @@ export const targetIsChanged: ObjectRule<Operation> = {
   isBroken: (after, before) => before !== undefined && !isSame(after.spec.targetRef, before.spec.targetRef),
 };
 
-export const cancelIsTakenBack: ObjectRule<Operation> = {
+export const cancelIsTakenBack: Rule = {
   name: 'cancelIsTakenBack',
   at: 'spec',
   cel: '!(has(oldSelf.cancel) && oldSelf.cancel) || (has(self.cancel) && self.cancel)',
@@ -36,7 +38,7 @@ export const cancelIsTakenBack: ObjectRule<Operation> = {
   isBroken: (after, before) => before?.spec.cancel === true && after.spec.cancel !== true,
 };
 
-export const approvalIsNoLongerRequired: ObjectRule<Operation> = {
+export const approvalIsNoLongerRequired: Rule = {
   name: 'approvalIsNoLongerRequired',
   at: 'spec',
   cel: '!(has(oldSelf.approval) && oldSelf.approval.required) || (has(self.approval) && self.approval.required)',
@@ -44,7 +46,7 @@ export const approvalIsNoLongerRequired: ObjectRule<Operation> = {
   isBroken: (after, before) => before?.spec.approval?.required === true && after.spec.approval?.required !== true,
 };
 
-export const OPERATION_RULES: readonly ObjectRule<Operation>[] = [
+export const OPERATION_RULES: readonly Rule[] = [
   templateIsChanged,
   parametersAreChanged,
   targetIsChanged,

@@ -74,6 +74,8 @@ export const Reason = {
   ApplyFailed: 'ApplyFailed',
   /** The API server did not let an object be deleted; it is tried again. */
   DeleteFailed: 'DeleteFailed',
+  /** The spec breaks a rule of its kind, or changes what cannot be changed; the message says what to do instead. */
+  SpecInvalid: 'SpecInvalid',
   /** The source pair is lower than what is applied already. */
   StaleSource: 'StaleSource',
   /** The source (repository, branch, directory) cannot be read. */

@@ -31,6 +31,20 @@ function recordOf(situation: ApplySituation): InventoryRecord {
 describe('decideApply', () => {
   const refusals: readonly [string, Partial<ApplySituation>, { state: string; reason: string; message: string }][] = [
     [
+      'refuses what a rule of the kind forbids to change, on a server without CEL either',
+      {
+        desired: anInstance({ source: '1.2', spec: { targetNamespace: 'shop' } }),
+        live: live(anInstance({ source: '1.1', spec: { targetNamespace: 'bank' } })),
+      },
+      {
+        state: 'refused',
+        reason: 'SpecInvalid',
+        message:
+          'targetNamespace cannot be changed: a Helm release does not move, it would be uninstalled where it is; ' +
+          'uninstall this instance, or make a second one for the other namespace',
+      },
+    ],
+    [
       'refuses a namespace that is not allowed',
       { desired: anInstance({ namespace: 'bank' }) },
       {

@@ -33,7 +33,7 @@ describe('policyVerdict', () => {
       'another type than the catalog entry says',
       { instance: anInstance({ spec: { chart: { ...chart, type: 'helm' } } }) },
       'ChartNotAllowed',
-      'spec.chart.type is helm; catalog entry podinfo says oci; set it with: kubectl patch applicationinstance podinfo -n shop --type=merge -p \'{"spec":{"chart":{"type":"oci"}}}\'',
+      'spec.chart.type is helm; catalog entry podinfo says oci; set it with: kubectl patch applicationinstance podinfo -n shop --type=merge -p \'{"spec":{"chart":{"type":"oci"}}}\'\nurl must begin with oci:// for type oci, and with https:// or http:// for type helm',
     ],
     [
       'a version outside the range',
