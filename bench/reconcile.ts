@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { startAssetsCluster } from '../test/support/real-cluster/assets-cluster.
 import { realClusterSource } from '../test/support/real-cluster/cluster-source.ts';
 import {
   AuditReader,
+  BUILT_OPERATOR,
   countByKind,
   FLEET_AUDIT_POLICY,
   FLEET_CLUSTER_ID,
@@ -42,6 +44,7 @@ interface Window {
   readonly requests: Record<string, number>;
 }
 
+if (!existsSync(BUILT_OPERATOR)) throw new Error('this measures the operator as it is shipped: npm run build first');
 const source = realClusterSource();
 if (source?.kind !== 'assets') throw new Error('this needs the binaries of a cluster: run test/kube/build.sh');
 const stateDir = await mkdtemp(join(tmpdir(), 'bench-reconcile-'));
@@ -88,7 +91,7 @@ function about(namespace: string): readonly AuditedRequest[] {
 
 async function operatorLane(namespace: string): Promise<Window & { peakMiB: number; writesToEarlier: number }> {
   const earlier = operatorAudit.read().length;
-  await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir);
+  await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir, BUILT_OPERATOR);
   const until = Date.now() + PATIENCE_MS;
   const hasAllStatuses = (): boolean =>
     about(namespace).filter(({ resource }) => resource === 'applicationinstances/status').length >= INSTANCES;
@@ -98,7 +101,8 @@ async function operatorLane(namespace: string): Promise<Window & { peakMiB: numb
   }
   // What the watch still tells of its own writes is worked on too.
   await systemClock.sleep(2000);
-  const { peakMiB } = operator.memory();
+  const { peakMiB, nowMiB } = operator.memory();
+  process.stderr.write(`operator: ${nowMiB} MiB resident, ${peakMiB} MiB at its highest\n`);
   const others = operatorAudit.read().slice(earlier);
   const writesToEarlier = others.filter(
     (one) => isWrite(one) && one.namespace.startsWith('fleet-') && one.namespace !== namespace,
@@ -129,7 +133,7 @@ async function secondPass(): Promise<Record<string, number>> {
   const before = operatorAudit.read().length;
   const last = rounds.at(-1)?.fleet ?? '';
   const marker = fleetInstance(last, INSTANCES);
-  await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir);
+  await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir, BUILT_OPERATOR);
   await api.create(marker, 'fleet');
   const isDone = (): boolean =>
     operatorAudit
@@ -150,6 +154,7 @@ const measured: { operator: Awaited<ReturnType<typeof operatorLane>>; bare: Wind
 for (const [index, { fleet, bare }] of rounds.entries()) {
   if (index > 0) await prepareInstances(fleet);
   // In turns, so that neither has always the warmer server.
+  process.stderr.write(`round ${index + 1} of ${ROUNDS}\n`);
   if (index % 2 === 0) {
     const operator = await operatorLane(fleet);
     measured.push({ operator, bare: await bareLane(bare) });

@@ -18,7 +18,10 @@ import {
   STATUS_FIELD_MANAGER,
 } from '../../src/resources/labels.ts';
 
-const OPERATOR = join(import.meta.dirname, '..', '..', 'src', 'operator', 'main.ts');
+const ROOT = join(import.meta.dirname, '..', '..');
+/** The operator as its source, and as `npm run build` makes it. */
+const SOURCE = join(ROOT, 'src', 'operator', 'main.ts');
+export const BUILT_OPERATOR = join(ROOT, 'dist', 'operator', 'main.js');
 export const FLEET_CLUSTER_ID = 'c-0123456789abcdef';
 const CHART = { type: 'oci', url: 'oci://registry.test/charts/podinfo', name: 'podinfo' } as const;
 
@@ -93,8 +96,8 @@ export class OperatorProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   #log = '';
 
-  constructor(kubeconfigPath: string, stateDir: string) {
-    this.#child = spawn(process.execPath, [OPERATOR], {
+  constructor(kubeconfigPath: string, stateDir: string, program = SOURCE) {
+    this.#child = spawn(process.execPath, [program], {
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: process.env['HOME'] ?? '',
