@@ -96,6 +96,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     randomBytes,
     masterKey,
     lastContact,
+    logger,
     caCertificate: tls?.root ?? '',
     rateLimits: config.rateLimits,
     gitSourceFor: async (cluster) => await gitSources.of(cluster),

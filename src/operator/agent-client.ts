@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { CONFIG_REVISION_HEADER, SIGNATURE_HEADER } from '../protocol/agent-config.ts';
+import { CONFIG_REVISION_HEADER, SERVICE_VERSION_HEADER, SIGNATURE_HEADER } from '../protocol/agent-config.ts';
 import { deriveHmacKey, signRequest } from '../protocol/hmac.ts';
 import { AGENT_MEDIA_TYPE } from '../protocol/media-type.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -32,6 +32,8 @@ export interface AgentClientDeps {
   readonly mayWrite?: () => void;
   /** `Service-Config-Revision` of an answer that is ours. */
   readonly onConfigRevision?: (revision: string) => void;
+  /** `Service-Version` of an answer that is ours. */
+  readonly onServiceVersion?: (version: string) => void;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -68,6 +70,8 @@ export class AgentClient implements AsyncDisposable {
       const answer = classifyAnswer(raw, now);
       const revision = headerOf(raw, CONFIG_REVISION_HEADER);
       if (revision !== undefined && answer.state !== 'unavailable') this.#deps.onConfigRevision?.(revision);
+      const version = headerOf(raw, SERVICE_VERSION_HEADER);
+      if (version !== undefined && answer.state !== 'unavailable') this.#deps.onServiceVersion?.(version);
       return answer;
     } catch (error) {
       signal.throwIfAborted();

@@ -26,6 +26,7 @@ import { openGitTarget } from './open-git-target.ts';
 import { Heartbeat } from './heartbeat.ts';
 import type { KeyRing } from './keypair.ts';
 import { OPERATOR_VERSION } from './operator-version.ts';
+import { OwnVersion } from './own-version.ts';
 import { policyOf, projectionOf } from './projection.ts';
 import { Registrar } from './registrar.ts';
 
@@ -55,6 +56,7 @@ export class ClusterSession {
   readonly #heartbeat: Heartbeat;
   readonly #registrar: Registrar;
   readonly #core: Core;
+  readonly #version: OwnVersion;
   readonly #health: ControllerHealth;
   readonly #mayReconcile = Promise.withResolvers<void>();
   #intervals: Intervals = DEFAULT_INTERVALS;
@@ -143,7 +145,9 @@ export class ClusterSession {
       onAuthenticated: (condition) => this.#status.setConditions([condition]),
       onSpentToken: (condition) => this.#status.setConditions([condition]),
       onConfigRevision: (revision) => this.#config.revisionSeen(revision),
+      onServiceVersion: (version) => this.#version.heard(version),
     });
+    this.#version = new OwnVersion({ ...deps, onCondition: (condition) => this.#status.setConditions([condition]) });
     this.#core = new Core({
       ...deps,
       policy: () => this.#policy(),
@@ -206,6 +210,7 @@ export class ClusterSession {
       configuration: this.#config.run(either),
       heartbeat: this.#heartbeat.run(either),
       core: this.#runCore(either),
+      version: this.#version.run(either),
     };
     const ends = Object.entries(loops).map(async ([name, loop]) => {
       try {
@@ -237,6 +242,7 @@ export class ClusterSession {
       this.#heartbeat.intervalChanged();
       this.#events.intervalChanged();
     }
+    this.#version.want(config.operator?.desired_version);
     this.#status.change(projectionOf(config, revision));
     this.#policyMayHaveChanged();
     const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };

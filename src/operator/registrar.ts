@@ -38,6 +38,7 @@ export interface RegistrarDeps {
   /** `RegistrationTokenSpent`, where there is something to say. */
   readonly onSpentToken: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
   readonly onConfigRevision: (revision: string) => void;
+  readonly onServiceVersion: (version: string) => void;
 }
 
 type TokenPlace = 'resource' | 'secret';
@@ -229,9 +230,10 @@ export class Registrar implements AsyncDisposable {
     const key = `${baseUrl}\n${caCertificate}`;
     if (this.#client?.key === key) return this.#client.client;
     const old = this.#client?.client;
-    const { clock, mayWrite, onConfigRevision } = this.#deps;
+    const { clock, mayWrite, onConfigRevision, onServiceVersion } = this.#deps;
     const userAgent = USER_AGENT;
-    const client = new AgentClient({ baseUrl, caCertificate, userAgent, clock, mayWrite, onConfigRevision });
+    const heard = { onConfigRevision, onServiceVersion };
+    const client = new AgentClient({ baseUrl, caCertificate, userAgent, clock, mayWrite, ...heard });
     this.#client = { client, key };
     old?.[Symbol.asyncDispose]().catch(() => undefined);
     return client;

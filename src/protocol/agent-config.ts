@@ -62,10 +62,14 @@ export const AgentConfig = Type.Object({
   }),
   signing_public_keys: JwkSet,
   git: Type.Optional(GitSourceConfig),
+  /** What an admin wants of the operator itself; absent: nothing. */
+  operator: Type.Optional(Type.Object({ desired_version: Type.Optional(Type.String({ maxLength: 64 })) })),
 });
 export type AgentConfig = Static<typeof AgentConfig>;
 
 /** Carried by every agent response, 204 included: the operator fetches `/config` when it changes. */
 export const CONFIG_REVISION_HEADER = 'service-config-revision';
+/** The control plane's own version, on every agent response. */
+export const SERVICE_VERSION_HEADER = 'service-version';
 export const SIGNATURE_HEADER = 'service-signature';
 export const REQUEST_ID_HEADER = 'service-request-id';

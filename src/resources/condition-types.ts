@@ -23,6 +23,8 @@ export const CLUSTER_CONDITIONS = [
   'RemovedWithoutTombstone',
   'Stalled',
   'SourceHistoryRewritten',
+  'OperatorUpToDate',
+  'VersionSupported',
   'RegistrationTokenSpent',
   'NamespacesGranted',
 ] as const;

@@ -40,6 +40,9 @@ export const CREDENTIALS_SECRET = 'service-operator-credentials';
 export const KEYPAIR_SECRET = 'service-operator-keypair';
 /** Key `token`: the one-time registration token, put there by an admin and deleted once it is used. */
 export const REGISTRATION_SECRET = 'service-operator-registration';
+/** The operator's own Deployment, and the container in it. */
+export const OPERATOR_DEPLOYMENT = 'service-operator';
+export const OPERATOR_CONTAINER = 'operator';
 /** Who holds it leads; named like the Deployment. */
 export const OPERATOR_LEASE = 'service-operator';
 export const INVENTORY_CONFIG_MAP = 'service-operator-inventory';

@@ -148,6 +148,24 @@ export const Reason = {
   DuplicateCluster: 'DuplicateCluster',
   /** Stalled=True: `spec.controlPlaneBaseUrl` or another setting cannot be used. */
   ConfigurationInvalid: 'ConfigurationInvalid',
+  /** OperatorUpToDate=True: the version that the control plane asks for runs. */
+  OperatorCurrent: 'OperatorCurrent',
+  /** OperatorUpToDate=True: the control plane asks for no version any more. */
+  NoVersionDesired: 'NoVersionDesired',
+  /** OperatorUpToDate=False: the Deployment has the new image and its pods are on their way. */
+  UpgradeInProgress: 'UpgradeInProgress',
+  /** OperatorUpToDate=False: the operator may not change its Deployment, or there is none; the message has the command. */
+  UpgradeNotAllowed: 'UpgradeNotAllowed',
+  /** OperatorUpToDate=False: the image is pinned by a digest or a tag that names no version. */
+  UpgradePinned: 'UpgradePinned',
+  /** OperatorUpToDate=False: the new pods do not become ready, or what was asked for is no version. */
+  UpgradeFailed: 'UpgradeFailed',
+  /** VersionSupported=False: the control plane is older than this operator; upgrade it first. */
+  ControlPlaneOlder: 'ControlPlaneOlder',
+  /** VersionSupported=False: this operator is older than its control plane works with. */
+  OperatorTooOld: 'OperatorTooOld',
+  /** VersionSupported=True: the two versions work together. */
+  WithinSkew: 'WithinSkew',
   /** Disconnected=True, set by the control plane: no contact for three heartbeats. */
   NoContact: 'NoContact',
 } as const;

@@ -52,7 +52,7 @@ describe('registration', () => {
       token: 'svcreg_a',
       cluster_uid: kubeSystem?.metadata.uid,
       public_key: publicKey,
-      operator_version: '0.1.0',
+      operator_version: '0.2.0',
     });
     await expect.poll(async () => (await world.read()).status?.allowedNamespaces, { timeout: 5000 }).toEqual(['shop']);
     const events = await world.cluster.api.list<KubeObject>(

@@ -28,6 +28,7 @@ export type PendingCluster = Omit<
   | 'desired_revision'
   | 'applied_revision'
   | 'operator_version'
+  | 'desired_operator_version'
   | 'last_contact_at'
   | 'registered_at'
 >;
@@ -49,6 +50,7 @@ export async function insertPendingCluster(trx: Kysely<Database>, cluster: Pendi
     desired_revision: null,
     applied_revision: null,
     operator_version: null,
+    desired_operator_version: null,
     last_contact_at: null,
     registered_at: null,
   };

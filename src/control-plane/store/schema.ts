@@ -64,6 +64,8 @@ export interface ClusterRow {
   desired_revision: string | null;
   applied_revision: string | null;
   operator_version: string | null;
+  /** The version that an admin wants the operator to run. */
+  desired_operator_version: string | null;
   last_contact_at: string | null;
   registered_at: string | null;
   created_at: string;

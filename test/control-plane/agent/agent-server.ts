@@ -45,7 +45,8 @@ export class AgentServer implements AsyncDisposable {
   app!: HttpServer;
   lastContact!: LastContact;
 
-  static async start(rateLimits: Partial<RateLimits> = {}): Promise<AgentServer> {
+  /** @param version of the control plane */
+  static async start(rateLimits: Partial<RateLimits> = {}, version = '0.2.0'): Promise<AgentServer> {
     const server = new AgentServer();
     const logger = createLogger('test', 'silent');
     server.masterKey = openMasterKey({ file: join(server.directory, 'master.key'), randomBytes });
@@ -60,6 +61,8 @@ export class AgentServer implements AsyncDisposable {
       wakeups,
       masterKey,
       lastContact,
+      logger,
+      version,
       randomBytes,
       random: () => 0.5,
       caCertificate: '',

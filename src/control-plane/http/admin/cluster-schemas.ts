@@ -61,6 +61,11 @@ export const PatchCluster = Type.Object(
     allowedCatalogEntries: Type.Optional(lists.allowedCatalogEntries),
     allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),
     intervals: Type.Optional(IntervalsChange),
+    operatorVersion: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
+        description: 'the version that the operator is to run, like 0.2.0; null asks for none',
+      }),
+    ),
   },
   strict,
 );

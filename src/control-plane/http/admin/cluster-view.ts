@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Condition } from '../../../protocol/condition.ts';
 import type { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
+import { operatorSupport, type OperatorSupport } from '../../../protocol/version-skew.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import { intervalsOf, namesIn } from '../../cluster-settings.ts';
 import { currentAgentCredential } from '../../store/agent-credentials.ts';
 import type { LastContact } from '../../store/last-contact.ts';
@@ -9,6 +11,7 @@ import type { Store } from '../../store/open-store.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
 import type { ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
 import { connectionConditions } from './connection-condition.ts';
+import { operatorCondition } from './operator-condition.ts';
 
 /** A cluster as the admin API shows it. Times are RFC 3339; what is not known yet is left out. */
 export interface ClusterView {
@@ -37,6 +40,9 @@ export interface ClusterView {
   readonly desiredRevision?: string;
   readonly appliedRevision?: string;
   readonly operatorVersion?: string;
+  /** What an admin asked it to run, and whether what it runs is one that this control plane works with. */
+  readonly desiredOperatorVersion?: string;
+  readonly operatorSupport?: OperatorSupport;
   readonly createdAt: string;
   readonly registeredAt?: string;
 }
@@ -79,7 +85,11 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
       eventBatchSize: event_batch_size,
     },
     ...(git === undefined ? {} : { git }),
-    conditions: [...(await reportedConditions(db, row.id)), ...connectionConditions(cluster, deps.clock.now())],
+    conditions: [
+      ...(await reportedConditions(db, row.id)),
+      ...connectionConditions(cluster, deps.clock.now()),
+      ...operatorCondition(PROJECT_VERSION, row.operator_version),
+    ],
     ...ifKnown('lastContactAt', cluster.last_contact_at),
     ...(credential === undefined
       ? {}
@@ -87,6 +97,8 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     ...ifKnown('desiredRevision', row.desired_revision),
     ...ifKnown('appliedRevision', row.applied_revision),
     ...ifKnown('operatorVersion', row.operator_version),
+    ...ifKnown('desiredOperatorVersion', row.desired_operator_version),
+    ...ifKnown('operatorSupport', operatorSupport(PROJECT_VERSION, row.operator_version ?? '') ?? null),
     createdAt: row.created_at,
     ...ifKnown('registeredAt', row.registered_at),
   };

@@ -11,6 +11,7 @@ import { changeIntervals, CreateCluster, PatchCluster } from './cluster-schemas.
 import { viewCluster } from './cluster-view.ts';
 import { createCluster } from './create-cluster.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
+import { refuseOperatorVersion } from './operator-version.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
 /** `POST`, `GET /clusters`; `GET`, `PATCH /clusters/{id}`. */
@@ -46,6 +47,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
 
   app.patch('/clusters/:cluster', { schema: { params: ClusterParams, body: PatchCluster } }, async (request, reply) => {
     const { organization, name } = adminOf(request);
+    refuseOperatorVersion(request.body.operatorVersion);
     const { id, changed } = await deps.store.write(async (trx) => {
       const row = await requireCluster(trx, organization.id, request.params.cluster);
       const change = changeOf(row, request.body);
@@ -62,6 +64,17 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
         actor: name,
         summary: `cluster ${row.slug} updated: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`,
       });
+      if (change.desired_operator_version !== undefined) {
+        await appendAudit(trx, {
+          organizationId: organization.id,
+          at: deps.clock.now().toISOString(),
+          source: 'user',
+          kind: 'OperatorVersionSet',
+          clusterId: row.id,
+          actor: name,
+          summary: `cluster ${row.slug}: operator to run ${change.desired_operator_version ?? 'whatever it runs'}, was ${row.desired_operator_version ?? 'not said'}`,
+        });
+      }
       return { id: row.id, changed: true };
     });
     if (changed) deps.wakeups.notify(configTopic(id));
@@ -73,12 +86,13 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
 /** The columns that really change: saying again what is there already is not a change. */
 function changeOf(row: ClusterRow, body: PatchCluster): ClusterChange {
   const json = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
-  const wanted: Record<keyof ClusterChange, string | undefined> = {
+  const wanted: Record<keyof ClusterChange, string | null | undefined> = {
     display_name: body.displayName,
     allowed_namespaces: json(body.allowedNamespaces),
     allowed_catalog_entries: json(body.allowedCatalogEntries),
     allowed_operation_templates: json(body.allowedOperationTemplates),
     intervals: body.intervals === undefined ? undefined : json(changeIntervals(intervalsOf(row), body.intervals)),
+    desired_operator_version: body.operatorVersion,
     disabled_at: undefined,
   };
   return Object.fromEntries(

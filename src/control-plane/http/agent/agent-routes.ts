@@ -1,6 +1,10 @@
-import { CONFIG_REVISION_HEADER } from '../../../protocol/agent-config.ts';
+import { CONFIG_REVISION_HEADER, SERVICE_VERSION_HEADER } from '../../../protocol/agent-config.ts';
+import { operatorVersionIn } from '../../../protocol/version-skew.ts';
+import type { Logger } from '../../../runtime/logger.ts';
+import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import { AGENT_PREFIX } from '../answer-error.ts';
 import type { HttpServer } from '../server.ts';
+import { OperatorVersions } from '../../operator-versions.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
 import { authenticate } from './authenticate.ts';
 import { configRoute, type ConfigRouteDeps } from './config.ts';
@@ -11,17 +15,25 @@ import { registerRoute } from './register.ts';
 import type { RegisterClusterDeps } from '../../register-cluster.ts';
 
 export type AgentRoutesDeps = Omit<RegisterClusterDeps, 'refusals'> &
-  ConfigRouteDeps & { readonly rateLimits: RateLimits };
+  ConfigRouteDeps & {
+    readonly rateLimits: RateLimits;
+    readonly logger: Logger;
+    /** Of this control plane; default: the package's. */
+    readonly version?: string;
+  };
 
 /** The agent API (specification, "Endpoints"): what operators call. Whatever else is under `/api/agent` is 404. */
 export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
   const refusals = new RefusalAudit(deps);
+  const { version = PROJECT_VERSION } = deps;
+  const versions = new OperatorVersions({ ...deps, version });
   app.decorateRequest('agent', null);
   countRequests(app);
   app.register(async (scope: HttpServer) => {
     scope.addHook('onRequest', async (request) => {
       requireServedMediaType(request);
     });
+    tellVersion(scope, version);
     registerRoute(scope, { ...deps, refusals });
   });
   app.register(async (scope: HttpServer) => {
@@ -29,7 +41,10 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
       // Before the body is read: who may not write makes the server read nothing.
       request.agent = await authenticate(deps, request.headers.authorization);
       requireServedMediaType(request);
+      // Here and not where a held request looks again: that would tell of a version that has been replaced meanwhile.
+      await versions.note(request.agent.cluster, operatorVersionIn(request.headers['user-agent']));
     });
+    tellVersion(scope, version);
     tellConfigRevision(scope);
     configRoute(scope, deps);
     eventsRoute(scope, { ...deps, refusals });
@@ -45,6 +60,14 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
     },
     { prefix: AGENT_PREFIX },
   );
+}
+
+/** So that an operator that is newer than its control plane can say so. */
+function tellVersion(scope: HttpServer, version: string): void {
+  scope.addHook('onSend', async (_request, reply, payload) => {
+    reply.header(SERVICE_VERSION_HEADER, version);
+    return payload;
+  });
 }
 
 /** On every answer to a known agent, errors and 204 included (decisions, "Register, rotate, config"). */

@@ -29,6 +29,9 @@ export async function projectConfig(
     security: securityOf(cluster),
     signing_public_keys: { keys: keys.map(publicJwkOf) },
     ...(git === undefined ? {} : { git }),
+    ...(cluster.desired_operator_version === null
+      ? {}
+      : { operator: { desired_version: cluster.desired_operator_version } }),
   };
 }
 
