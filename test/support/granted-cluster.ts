@@ -10,6 +10,7 @@ import { startOperator, type Operator } from '../../src/operator/start-operator.
 import type { Condition } from '../../src/protocol/condition.ts';
 import { findCondition } from '../../src/resources/conditions.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../src/resources/kube-object.ts';
+import { RESOURCE_DEFINITIONS } from '../../src/resources/resource-definitions.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
@@ -54,6 +55,8 @@ export class GrantedCluster implements AsyncDisposable {
   readonly admin: ClusterApi;
   readonly plane: RunningControlPlane;
   clusterId = '';
+  /** The file that the operator reads its credential from. */
+  operatorKubeconfig = '';
   #token = '';
   #stateDir = '';
   readonly #owned: AsyncDisposableStack;
@@ -97,6 +100,22 @@ export class GrantedCluster implements AsyncDisposable {
     await installDefinitions(this.admin, { own: true });
   }
 
+  async installFluxDefinitions(): Promise<void> {
+    await installDefinitions(this.admin, { own: false });
+  }
+
+  /** One of our own. */
+  async installDefinition(kind: string): Promise<void> {
+    await this.apply(
+      renderCrds(files).objects.filter((object) => object.metadata.name.startsWith(`${kind.toLowerCase()}s.`)),
+    );
+    const { group = '', version = '' } = RESOURCE_DEFINITIONS.find((definition) => definition.kind === kind) ?? {};
+    await vi.waitFor(async () => await this.admin.list({ apiVersion: `${group}/${version}`, kind }), {
+      timeout: 30_000,
+      interval: 500,
+    });
+  }
+
   /** What `kubectl apply --server-side` does. */
   async apply(objects: readonly KubeObject[]): Promise<void> {
     for (const object of objects) await this.admin.apply(object, { fieldManager: 'kubectl', force: true });
@@ -117,7 +136,8 @@ export class GrantedCluster implements AsyncDisposable {
   /** The operator under its ServiceAccount. */
   async startOperator(clock: Clock = systemClock): Promise<void> {
     const token = await this.real.serviceAccountToken(SYSTEM, 'service-operator');
-    const kubeconfig = { kind: 'file', path: await this.real.kubeconfigFor(token) } as const;
+    this.operatorKubeconfig = await this.real.kubeconfigFor(token);
+    const kubeconfig = { kind: 'file', path: this.operatorKubeconfig } as const;
     const stateDir = this.#stateDir === '' ? await mkdtemp(join(tmpdir(), 'granted-')) : this.#stateDir;
     this.#stateDir = stateDir;
     this.#operator = await startOperator(

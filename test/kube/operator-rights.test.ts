@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { readInstallFiles } from '../../src/install/install-files.ts';
+import { renderOperator } from '../../src/install/render-install.ts';
+import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
+import { INSTALL } from '../control-plane/running-control-plane.ts';
+import { auditRights, type GrantedRules } from '../support/audited-rights.ts';
+import { GrantedCluster, instanceRef, SYSTEM } from '../support/granted-cluster.ts';
+import { describeRealCluster, START_TIMEOUT_MS } from '../support/real-cluster/real-cluster.ts';
+
+const USER = `system:serviceaccount:${SYSTEM}:service-operator`;
+const HELM_CHARTS = { type: 'helm', url: 'https://stefanprodan.github.io/podinfo', name: 'podinfo' };
+const EVERYTHING = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] };
+
+/** The roles of the manifest, as they are bound. */
+function grantedRules(): readonly GrantedRules[] {
+  const where: Readonly<Record<string, GrantedRules['namespaces']>> = {
+    'ClusterRole service-operator': 'all',
+    'ClusterRole service-operator-namespace': ['shop', 'yard'],
+    'Role service-operator': [SYSTEM],
+  };
+  return renderOperator(readInstallFiles()).objects.flatMap((object) => {
+    const role = `${object.kind} ${object.metadata.name}`;
+    const namespaces = where[role];
+    return namespaces === undefined ? [] : [{ role, namespaces, rules: object['rules'] as GrantedRules['rules'] }];
+  });
+}
+
+/** A person's commit on the branch, past the control plane. */
+function commitByHand(repository: string, edit: (clone: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), 'by-hand-'));
+  const git = (...args: string[]): void => {
+    const who = ['-c', 'user.name=A', '-c', 'user.email=a@example.com'];
+    execFileSync('git', [...who, '-C', folder, ...args], { stdio: 'pipe' });
+  };
+  git('clone', '--quiet', repository, '.');
+  edit(folder);
+  git('add', '--all');
+  git('commit', '--quiet', '--message', 'by hand');
+  git('push', '--quiet', 'origin', 'HEAD:main');
+  rmSync(folder, { recursive: true, force: true });
+}
+
+describeRealCluster('the rights of the operator', (start) => {
+  let world: GrantedCluster;
+
+  beforeAll(async () => {
+    world = await GrantedCluster.start(start, { auditPolicy: EVERYTHING });
+    world.startReleaseController();
+  }, START_TIMEOUT_MS);
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+
+  /** Everything that an operator ever does, once. */
+  const live = async (): Promise<void> => {
+    await world.handOverToken();
+    await world.join({ withToken: false });
+    await world.startOperator();
+    await world.untilCluster('ControllersHealthy', 'True ControllersRunning');
+    // Registered twice by one process: the second time raises the count of the first one's Event.
+    await world.registerAgain();
+    await world.bring(INSTALL, 'ready');
+    await world.bring({ ...INSTALL, action: 'update', chartVersion: '6.6.1' }, 'ready');
+    // The same failure twice: the second raises the count of the first one's Event.
+    const fails = { ...INSTALL, action: 'update', chartVersion: '6.6.1' };
+    for (const _ of [1, 2]) {
+      await world.bring({ ...fails, values: { replicaCount: -1 } }, 'failed');
+      await world.bring({ ...fails, values: { replicaCount: 2 } }, 'ready');
+    }
+    await world.plane.call('PUT', '/catalog/podinfo', { chart: HELM_CHARTS, versions: '>=6.5.0 <7' });
+    await world.accept({ ...INSTALL, action: 'update', chartVersion: '6.6.1', values: { replicaCount: 3 } });
+    await vi.waitFor(
+      async () => {
+        const { body } = await world.plane.call('GET', `/clusters/${world.clusterId}/intents`);
+        expect(JSON.stringify(body)).not.toContain('"state":"delivered"');
+      },
+      { timeout: 30_000 },
+    );
+    await world.bring(
+      { action: 'operate', namespace: 'shop', name: 'restart', operationTemplate: 'rollout-restart' },
+      'failed',
+    );
+    await world.admin.delete({ ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' });
+    await world.stopOperator();
+    for (const name of ['service-operator-inventory', 'service-operator-sequence']) {
+      await world.admin.delete({ apiVersion: 'v1', kind: 'ConfigMap', namespace: SYSTEM, name });
+    }
+    await world.startOperator();
+    await world.untilCluster('ControllersHealthy', 'True ControllersRunning');
+    await world.plane.putPodinfo();
+    commitByHand(join(world.plane.folder, 'git', 'fleet.git'), (clone) => {
+      const folder = join(clone, 'clusters/eu/tombstones/shop');
+      mkdirSync(folder, { recursive: true });
+      rmSync(join(clone, 'clusters/eu/operations/shop/restart.yaml'));
+      const tombstone = {
+        apiVersion: 'ops.service.io/v1alpha1',
+        kind: 'Operation',
+        namespace: 'shop',
+        name: 'restart',
+        intentId: 'int-by-hand',
+        epoch: 1,
+        generation: 99,
+        // Old ones are tidied away by the next commit.
+        time: new Date().toISOString(),
+      };
+      writeFileSync(join(folder, 'restart.json'), JSON.stringify(tombstone));
+    });
+    await world.install('second');
+    await world.untilGone({ ...instanceRef('restart'), apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation' });
+    await world.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
+    await world.untilGone(instanceRef('podinfo'));
+    await world.stopOperator();
+  };
+
+  it(
+    'are each used in its life, suffice for it, and nothing beyond them is asked for',
+    { timeout: 180_000 },
+    async () => {
+      await live();
+      expect(await auditRights(world.real.auditLogPath ?? '', USER, grantedRules())).toEqual({
+        unused: [],
+        notGranted: [],
+        denied: [],
+      });
+    },
+  );
+
+  it(
+    'let the watches of a namespace without a RoleBinding be refused, and nothing else',
+    { timeout: 60_000 },
+    async () => {
+      await world.addNamespace('yard', 'labelled');
+      await world.startOperator();
+      await world.accept({ ...INSTALL, namespace: 'yard', name: 'late' });
+      await world.untilCluster('Synced', 'False NamespaceNotGranted');
+      await world.stopOperator();
+      const { denied } = await auditRights(world.real.auditLogPath ?? '', USER, grantedRules());
+      const allowed =
+        /^list (helm|source)\.toolkit\.fluxcd\.io\/(helmreleases|ocirepositories|helmrepositories) in yard/;
+      expect(denied.filter((request) => !allowed.test(request))).toEqual([]);
+      expect(denied.length).toBeGreaterThan(0);
+    },
+  );
+});
