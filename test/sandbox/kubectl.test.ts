@@ -73,6 +73,23 @@ describe.skipIf(missing)('kubectl against the sandbox', { timeout: 60_000 }, () 
     expect((json['items'] as Json[]).map((item) => item['metadata']['name'])).toContain('kube-system');
   });
 
+  it('explains the fields of a custom resource, and holds manifests to them before they are sent', async () => {
+    const { out } = await kubectl('explain', 'widget.spec.ports');
+    expect(out).toMatch(/^KIND: +Widget\nVERSION: +contract.example.com\/v1\n/);
+    expect(out).toMatch(/port\t<integer> -required-/);
+    const wrong = await file('wrong.json', { ...widget, spec: { size: 'big', typo: 1 } });
+    const { code, err } = await kubectl('apply', '-f', wrong);
+    expect(code).toBe(1);
+    expect(err).toContain('unknown field "typo" in com.example.contract.v1.Widget.spec');
+    expect(err).toContain(
+      'invalid type for com.example.contract.v1.Widget.spec.size: got "string", expected "integer"',
+    );
+    const sent = await kubectl('apply', '--validate=false', '-f', wrong);
+    expect(sent.err).toContain(
+      'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
+    );
+  });
+
   it('creates ConfigMaps, Secrets and service accounts', async () => {
     const runs = [
       await kubectl('create', 'configmap', 'made', '-n', 'shop', '--from-literal=a=1', '--from-literal=empty='),

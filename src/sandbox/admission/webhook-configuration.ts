@@ -193,14 +193,14 @@ function policyFaults(webhook: JsonObject, path: string): readonly FieldFault[] 
   const field = `${path}.sideEffects`;
   const allowed: readonly string[] = POLICIES.sideEffects;
   if (sideEffects === undefined) faults.push(required(field, `must specify one of ${allowed.join(', ')}`));
-  else if (!allowed.includes(String(sideEffects))) faults.push(unsupported(field, sideEffects, allowed));
+  else if (!allowed.some((value) => value === sideEffects)) faults.push(unsupported(field, sideEffects, allowed));
   const seconds = Number(timeoutSeconds);
   if (seconds < 1 || seconds > 30) {
     faults.push(invalid(`${path}.timeoutSeconds`, seconds, 'the timeout value must be between 1 and 30 seconds'));
   }
   const { reinvocationPolicy } = webhook;
   const reinvocations: readonly string[] = POLICIES.reinvocationPolicy;
-  if (reinvocationPolicy !== undefined && !reinvocations.includes(String(reinvocationPolicy))) {
+  if (reinvocationPolicy !== undefined && !reinvocations.some((value) => value === reinvocationPolicy)) {
     faults.push(unsupported(`${path}.reinvocationPolicy`, reinvocationPolicy, reinvocations));
   }
   return faults;

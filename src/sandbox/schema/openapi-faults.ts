@@ -190,7 +190,7 @@ function extensionFaults(schema: JsonObject, path: string): readonly FieldFault[
   }
   faults.push(...wrongOwner(schema, path, 'x-kubernetes-list-type', 'array'), ...setFaults(schema, path));
   const at = `${path}.x-kubernetes-list-type`;
-  if (listType !== undefined && !['atomic', 'set', 'map'].includes(String(listType))) {
+  if (listType !== undefined && !['atomic', 'set', 'map'].some((value) => value === listType)) {
     faults.push(unsupported(at, listType, ['atomic', 'set', 'map']));
   }
   if (names.length > 0 && listType !== 'map') {
