@@ -1,5 +1,5 @@
 import type { KubeObject } from '../resources/kube-object.ts';
-import { isJsonObject, type JsonObject } from './json-value.ts';
+import { isJsonObject, stringAt, type JsonObject } from './json-value.ts';
 import type { Kind } from './kind.ts';
 import type { FieldFault } from './status-error.ts';
 
@@ -46,7 +46,6 @@ const FIELDS: ReadonlySet<string> = new Set([
   'namespace',
   'ownerReferences',
   'resourceVersion',
-  'selfLink',
   'uid',
 ]);
 
@@ -63,6 +62,7 @@ const LABEL_VALUE_DETAIL =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const QUALIFIED_NAME_DETAIL =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const QUALIFIED_NAME_SHAPE_DETAIL = `${QUALIFIED_NAME_DETAIL.replace('name part', 'a qualified name')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`;
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 function fault(field: string, value: unknown, detail: string): FieldFault {
@@ -85,9 +85,14 @@ export function nameFaults(rule: Kind['nameRule'], name: string, field = 'metada
   ];
 }
 
+function qualifiedNameFaults(field: string, key: string): readonly FieldFault[] {
+  if (QUALIFIED_NAME.test(key)) return [];
+  return [fault(field, key, key.split('/').length > 2 ? QUALIFIED_NAME_SHAPE_DETAIL : QUALIFIED_NAME_DETAIL)];
+}
+
 function labelFaults(labels: Readonly<Record<string, unknown>>): readonly FieldFault[] {
   return Object.entries(labels).flatMap(([key, value]) => [
-    ...(QUALIFIED_NAME.test(key) ? [] : [fault('metadata.labels', key, QUALIFIED_NAME_DETAIL)]),
+    ...qualifiedNameFaults('metadata.labels', key),
     ...(typeof value === 'string' && value.length > 63
       ? [fault('metadata.labels', value, 'must be no more than 63 characters')]
       : []),
@@ -100,9 +105,7 @@ function labelFaults(labels: Readonly<Record<string, unknown>>): readonly FieldF
 function annotationFaults(annotations: Readonly<Record<string, unknown>>): readonly FieldFault[] {
   const bytes = Object.entries(annotations).reduce((sum, [key, value]) => sum + key.length + String(value).length, 0);
   return [
-    ...Object.keys(annotations)
-      .filter((key) => !QUALIFIED_NAME.test(key.toLowerCase()))
-      .map((key) => fault('metadata.annotations', key, QUALIFIED_NAME_DETAIL)),
+    ...Object.keys(annotations).flatMap((key) => qualifiedNameFaults('metadata.annotations', key)),
     ...(bytes > MAX_ANNOTATIONS_BYTES
       ? [
           {
@@ -116,26 +119,61 @@ function annotationFaults(annotations: Readonly<Record<string, unknown>>): reado
 }
 
 function ownerFaults(owners: readonly unknown[]): readonly FieldFault[] {
-  const missing = owners.flatMap((owner, index) =>
+  const missing = owners.flatMap((owner) =>
     ['apiVersion', 'kind', 'name', 'uid']
       .filter((field) => !isJsonObject(owner) || typeof owner[field] !== 'string' || owner[field] === '')
-      .map((field) => fault(`metadata.ownerReferences[${index}].${field}`, '', `${field} must not be empty`)),
+      .map((field) => {
+        const what = field === 'apiVersion' ? 'version' : field;
+        return fault(`metadata.ownerReferences.${field}`, '', `${what} must not be empty`);
+      }),
   );
+  const events = owners
+    .filter((owner) => isJsonObject(owner) && owner['apiVersion'] === 'v1' && owner['kind'] === 'Event')
+    .map((owner) => fault('metadata.ownerReferences', owner, '/v1, Kind=Event is disallowed from being an owner'));
   const controllers = owners.filter((owner) => isJsonObject(owner) && owner['controller'] === true);
   const twice = 'Only one reference can have Controller set to true';
-  return controllers.length > 1 ? [...missing, fault('metadata.ownerReferences', owners, twice)] : missing;
+  return controllers.length > 1
+    ? [...missing, ...events, fault('metadata.ownerReferences', owners, twice)]
+    : [...missing, ...events];
+}
+
+function generateNameFaults(rule: Kind['nameRule'], generateName: string): readonly FieldFault[] {
+  const shown = nameFaults(rule, generateName.replace(/-$/, ''), 'metadata.generateName');
+  return shown.map((found) => ({ ...found, value: generateName }));
+}
+
+/** Built-in kinds take finalizers without a domain from Kubernetes itself alone. */
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
+  'kubernetes',
+  'orphan',
+  'foregroundDeletion',
+  'customresourcecleanup.apiextensions.k8s.io',
+]);
+
+function shortFinalizerFaults(finalizers: readonly string[]): readonly FieldFault[] {
+  const detail = 'name is neither a standard finalizer name nor is it fully qualified';
+  return finalizers.flatMap((finalizer, index) =>
+    finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)
+      ? []
+      : [fault(`metadata.finalizers[${index}]`, finalizer, detail)],
+  );
 }
 
 /** What every object's metadata must keep to, as apimachinery's ValidateObjectMeta has it. */
-export function metadataFaults(kind: Pick<Kind, 'nameRule'>, object: KubeObject): readonly FieldFault[] {
+export function metadataFaults(
+  kind: Pick<Kind, 'nameRule'> & Partial<Pick<Kind, 'custom'>>,
+  object: KubeObject,
+): readonly FieldFault[] {
   const { name, labels, annotations, ownerReferences, finalizers } = object.metadata;
+  const generateName = stringAt(object.metadata, 'generateName') ?? '';
   return [
+    // A dash at its end is fine: letters follow.
+    ...(generateName === '' ? [] : generateNameFaults(kind.nameRule, generateName)),
     ...nameFaults(kind.nameRule, name),
     ...labelFaults(labels ?? {}),
     ...annotationFaults(annotations ?? {}),
     ...ownerFaults(ownerReferences ?? []),
-    ...(finalizers ?? [])
-      .filter((finalizer) => !QUALIFIED_NAME.test(finalizer))
-      .map((finalizer) => fault('metadata.finalizers', finalizer, QUALIFIED_NAME_DETAIL)),
+    ...(finalizers ?? []).flatMap((finalizer) => qualifiedNameFaults('metadata.finalizers', finalizer)),
+    ...(kind.custom === false ? shortFinalizerFaults(finalizers ?? []) : []),
   ];
 }

@@ -85,6 +85,13 @@ export function desiredChanged(kind: Kind, live: KubeObject, next: KubeObject): 
   return !sameJson(desired(live), desired(next));
 }
 
+/** An object is deleted by DELETE alone, and that is not taken back. */
+export function deletionFaults(live: ObjectMeta, candidate: ObjectMeta): readonly FieldFault[] {
+  const { deletionTimestamp: value } = candidate;
+  if (value === undefined || value === null || value === live.deletionTimestamp) return [];
+  return [{ reason: 'FieldValueInvalid', field: 'metadata.deletionTimestamp', value, detail: 'field is immutable' }];
+}
+
 export function finalizerFaults(live: ObjectMeta, next: ObjectMeta): readonly FieldFault[] {
   if (live.deletionTimestamp === undefined) return [];
   const added = (next.finalizers ?? []).filter((finalizer) => !(live.finalizers ?? []).includes(finalizer));

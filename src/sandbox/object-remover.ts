@@ -8,6 +8,7 @@ import { isFinal } from './object-parts.ts';
 import { rfc3339 } from './rfc3339.ts';
 import { badRequest, conflict, forbidden, invalid, notFound } from './status-error.ts';
 import type { Storage } from './storage.ts';
+import { checkDryRun } from './write-options.ts';
 
 /** Finalizers by which the garbage collector is asked to act before the owner goes. */
 export const ORPHAN_FINALIZER = 'orphan';
@@ -47,8 +48,15 @@ export function parseRemoveOptions(body: unknown, query: URLSearchParams): Remov
       },
     ]);
   }
+  if (policy !== undefined && options['orphanDependents'] !== undefined) {
+    const detail = 'orphanDependents and deletionPropagation cannot be both set';
+    throw invalid({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+      { reason: 'FieldValueInvalid', field: 'propagationPolicy', value: policy, detail },
+    ]);
+  }
   const { uid, resourceVersion } = objectAt(options, 'preconditions');
-  const dryRun = options['dryRun'] ?? query.getAll('dryRun');
+  const dryRun = options['dryRun'] ?? query.getAll('dryRun').filter((value) => value !== '');
+  if (Array.isArray(dryRun)) checkDryRun('DeleteOptions', dryRun);
   return {
     ...(typeof uid === 'string' ? { uid } : {}),
     ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),
@@ -163,13 +171,15 @@ function withPolicy(finalizers: readonly string[], policy: Policy | undefined): 
 
 function checkPreconditions(kind: Kind, live: KubeObject, options: RemoveOptions): void {
   const { uid, resourceVersion, name } = live.metadata;
+  // The one conflict that names the kind where others name the resource.
+  const named = { group: kind.group, plural: kind.kind };
   if (options.uid !== undefined && options.uid !== uid) {
     const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid ?? ''}). The object might have been deleted and then recreated`;
-    throw conflict(kind, name, why);
+    throw conflict(named, name, why);
   }
   if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
     const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion ?? ''}). The object might have been modified`;
-    throw conflict(kind, name, why);
+    throw conflict(named, name, why);
   }
 }
 

@@ -15,6 +15,7 @@ import { draftOf, identified } from './new-object.ts';
 import { checkAbsent, checkVersion, isSet } from './object-version.ts';
 import { checkNamespaceTakes } from './namespaces.ts';
 import {
+  deletionFaults,
   desiredChanged,
   emptyObject,
   finalizerFaults,
@@ -115,6 +116,8 @@ export class ObjectWriter {
       const live = this.#live(address);
       const candidate = checkAddress(decodeObject(kind, change(live)), namespace, name);
       checkVersion(kind, live, candidate, options.replaces);
+      const revived = subresource === '' ? deletionFaults(live.metadata, candidate.metadata) : [];
+      if (revived.length > 0) throw invalid(kind, name, revived);
       if (kind.custom && !isSet(candidate.metadata.resourceVersion)) {
         const field = 'metadata.resourceVersion';
         const detail = 'must be specified for an update';

@@ -66,7 +66,7 @@ export class ResourceHandler {
         return { status: 200, body: this.#rendered(kind, this.#get(address), request.rendering) };
       case 'PUT': {
         const body = parseObjectBody(request.body, request.contentType);
-        const options = writeOptionsOf(request.query, request.userAgent);
+        const options = writeOptionsOf('UpdateOptions', request.query, request.userAgent);
         const steps = this.#writer.update(address, () => body, { ...options, replaces: true });
         return this.#answer(kind, 200, await this.#webhooks.run(steps, request.caller), request);
       }
@@ -95,7 +95,7 @@ export class ResourceHandler {
       case 'POST': {
         if (kind.namespaced && namespace === undefined) throw methodNotAllowed();
         const body = parseObjectBody(request.body, request.contentType);
-        const options = writeOptionsOf(request.query, request.userAgent);
+        const options = writeOptionsOf('CreateOptions', request.query, request.userAgent);
         const steps = this.#writer.create(kind, namespace, body, options);
         return this.#answer(kind, 201, await this.#webhooks.run(steps, request.caller), request);
       }
@@ -138,7 +138,7 @@ export class ResourceHandler {
     const { kind } = address;
     const type = patchTypeOf(request.contentType, kind.custom);
     const { force } = checkPatchOptions(request.query, type);
-    const options = writeOptionsOf(request.query, request.userAgent);
+    const options = writeOptionsOf('PatchOptions', request.query, request.userAgent);
     const patch = parsePatchBody(request.body, type);
     if (type === 'apply') {
       const steps = this.#writer.apply(address, patch, { ...options, force });

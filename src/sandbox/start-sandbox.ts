@@ -84,6 +84,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const loop = new ControllerLoop({ storage, controllers: [namespaces, definitions, collector], logger });
   namespaces.createInitial();
   await loop.settled();
+  // As after a server's start: no watch reaches back to before it.
+  storage.compact();
 
   const authentication = new Authentication();
   const token = authentication.add({ name: 'admin' }, options.token);

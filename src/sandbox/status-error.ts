@@ -38,20 +38,23 @@ export class StatusError extends Error {
   readonly code: number;
   readonly reason: string;
   readonly details: StatusDetails | undefined;
+  /** Of an expired list: where to go on. */
+  readonly continueToken: string | undefined;
 
-  constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+  constructor(code: number, reason: string, message: string, details?: StatusDetails, continueToken?: string) {
     super(message);
     this.name = 'StatusError';
     this.code = code;
     this.reason = reason;
     this.details = details;
+    this.continueToken = continueToken;
   }
 
   toStatus(): JsonObject {
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: {},
+      metadata: this.continueToken === undefined ? {} : { continue: this.continueToken },
       status: 'Failure',
       message: this.message,
       ...(this.reason === '' ? {} : { reason: this.reason }),
@@ -102,9 +105,13 @@ export function badRequest(message: string): StatusError {
   return new StatusError(400, 'BadRequest', message);
 }
 
-/** A continue token or a resourceVersion that the history no longer reaches back to. */
-export function expired(message: string): StatusError {
-  return new StatusError(410, 'Expired', message);
+/**
+ * A continue token or a resourceVersion that the history no longer reaches back to.
+ *
+ * @param goOnWith a continue token that is good now
+ */
+export function expired(message: string, goOnWith?: string): StatusError {
+  return new StatusError(410, 'Expired', message, undefined, goOnWith);
 }
 
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {

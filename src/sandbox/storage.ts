@@ -35,6 +35,8 @@ export class Storage {
   readonly #byUid = new Map<string, { resource: string; object: KubeObject }>();
   readonly #listeners = new Set<(event: StoredEvent) => void>();
   #revision = 1;
+  /** Shelves made later have forgotten just as much. */
+  #compacted = 0;
 
   constructor(deps: { readonly historyLimit: number }) {
     this.#historyLimit = deps.historyLimit;
@@ -79,7 +81,7 @@ export class Storage {
   /** Changes after a revision; `undefined` when some of them are forgotten. */
   since(resource: string, revision: number): readonly StoredEvent[] | undefined {
     const shelf = this.#shelves.get(resource);
-    if (shelf === undefined) return [];
+    if (shelf === undefined) return revision < this.#compacted ? undefined : [];
     return revision < shelf.forgotten ? undefined : shelf.history.filter((event) => event.revision > revision);
   }
 
@@ -107,6 +109,7 @@ export class Storage {
 
   /** Forgets the history, as etcd's compaction does: older resourceVersions and continue tokens answer 410. */
   compact(): void {
+    this.#compacted = this.#revision;
     for (const shelf of this.#shelves.values()) {
       shelf.history = [];
       shelf.forgotten = this.#revision;
@@ -121,7 +124,7 @@ export class Storage {
   #shelf(resource: string): Shelf {
     let shelf = this.#shelves.get(resource);
     if (shelf === undefined) {
-      shelf = { objects: new Map(), history: [], forgotten: 0 };
+      shelf = { objects: new Map(), history: [], forgotten: this.#compacted };
       this.#shelves.set(resource, shelf);
     }
     return shelf;

@@ -60,13 +60,13 @@ LIST
   "${apt[@]}" source --download-only kubernetes || fail "the source package kubernetes is not at $mirror"
   # The vendored reflect2 1.0.1 crashes a server built with Go 1.18 or later at its first custom resource.
   "${apt[@]}" download golang-github-modern-go-reflect2-dev || fail 'no golang-github-modern-go-reflect2-dev'
-  compgen -G "kubernetes_$version*.orig.tar.gz" >/dev/null || fail "bookworm's kubernetes is no longer $version"
+  compgen -G "kubernetes_*$version.orig.tar.gz" >/dev/null || fail "bookworm's kubernetes is no longer $version"
 }
 
 unpack_sources() {
   local work=$1 tree=$2 reflect2=vendor/github.com/modern-go/reflect2
   mkdir -p "$tree"
-  tar xzf "$work"/kubernetes_"$version"*.orig.tar.gz -C "$tree" --strip-components=1
+  tar xzf "$work"/kubernetes_*"$version".orig.tar.gz -C "$tree" --strip-components=1
   dpkg-deb -x "$work"/golang-github-modern-go-reflect2-dev_*.deb "$work/reflect2"
   rm -rf "${tree:?}/$reflect2"
   cp -r "$work/reflect2/usr/share/gocode/src/github.com/modern-go/reflect2" "$tree/$reflect2"

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeApplying } from './cluster-contract/applying.ts';
 import { createContext, type ContractCluster, type ContractContext } from './cluster-contract/contract-context.ts';
+import { describeDefinitions } from './cluster-contract/definitions.ts';
 import { describeLifecycle } from './cluster-contract/lifecycle.ts';
 import { describeListing } from './cluster-contract/listing.ts';
+import { describeMetadata } from './cluster-contract/metadata.ts';
 import { describeObjects } from './cluster-contract/objects.ts';
+import { describeOptions } from './cluster-contract/options.ts';
+import { describePaging } from './cluster-contract/paging.ts';
+import { describeSchemas } from './cluster-contract/schemas.ts';
 import { describeWatching } from './cluster-contract/watching.ts';
+import { describeWebhooks } from './cluster-contract/webhooks.ts';
 
 /**
  * What every API server that this project talks to must do, in plain HTTP: the sandbox is held to it, and so is
@@ -26,11 +32,29 @@ export function clusterContract(name: string, start: () => Promise<ContractClust
     describe('objects', () => {
       describeObjects(current);
     });
+    describe('metadata', () => {
+      describeMetadata(current);
+    });
+    describe('options', () => {
+      describeOptions(current);
+    });
     describe('listing', () => {
       describeListing(current);
     });
+    describe('paging', () => {
+      describePaging(current);
+    });
     describe('server-side apply', () => {
       describeApplying(current);
+    });
+    describe('schemas', () => {
+      describeSchemas(current);
+    });
+    describe('definitions', () => {
+      describeDefinitions(current);
+    });
+    describe('admission webhooks', { timeout: 60_000 }, () => {
+      describeWebhooks(current);
     });
     describe('watching', () => {
       describeWatching(current);

@@ -9,6 +9,14 @@ export interface HttpAnswer {
   readonly status: number;
   readonly body: Json;
   readonly text: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** The causes of a refusal; a real server checks the metadata of an update more than once and says so each time. */
+export function causesOf(answer: HttpAnswer): Json[] {
+  const causes = (answer.body['details']?.['causes'] ?? []) as Json[];
+  const text = (cause: Json): string => [cause['field'], cause['reason'], cause['message']].join('\n');
+  return [...new Map(causes.map((cause) => [text(cause), cause])).values()];
 }
 
 export interface RequestOptions {
@@ -52,9 +60,9 @@ export class KubeHttp implements AsyncDisposable {
   }
 
   async send(method: Dispatcher.HttpMethod, path: string, options: RequestOptions = {}): Promise<HttpAnswer> {
-    const { statusCode, body } = await this.#request(method, path, options);
+    const { statusCode, body, headers } = await this.#request(method, path, options);
     const text = await body.text();
-    return { status: statusCode, body: text.startsWith('{') ? (JSON.parse(text) as Json) : {}, text };
+    return { status: statusCode, body: text.startsWith('{') ? (JSON.parse(text) as Json) : {}, text, headers };
   }
 
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {

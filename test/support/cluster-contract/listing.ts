@@ -64,21 +64,6 @@ export function describeListing(context: () => ContractContext): void {
     });
   });
 
-  it('refuses a continue token that is none, and answers 410 for an expired one', async ({ skip }) => {
-    const { http, configMaps, cluster } = context();
-    expect((await http.get(`${configMaps()}?limit=1&continue=nonsense`)).status).toBe(400);
-    if (cluster.forgetHistory === undefined) skip('this server’s history cannot be made to expire');
-    await fill('old', 2);
-    const first = (await http.get(`${configMaps()}?limit=1`)).body;
-    await http.post(configMaps(), { metadata: { name: 'newer' } });
-    await cluster.forgetHistory?.();
-    const token = String(first['metadata']['continue']);
-    expect(await http.get(`${configMaps()}?limit=1&continue=${token}`)).toMatchObject({
-      status: 410,
-      body: { kind: 'Status', reason: 'Expired', code: 410 },
-    });
-  });
-
   it('finds the Events about one object', async () => {
     const { http, namespace } = context();
     const event = (name: string, about: string): Json => ({
