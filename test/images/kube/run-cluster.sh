@@ -57,6 +57,7 @@ trap 'kill $(jobs -p) 2>/dev/null; wait; exit 0' TERM INT
 etcd --data-dir="$folder/etcd" --name=test --log-level=warn --logger=zap \
   --listen-client-urls="$etcd_url" --advertise-client-urls="$etcd_url" \
   --listen-peer-urls="$peer_url" --initial-advertise-peer-urls="$peer_url" --initial-cluster="test=$peer_url" &
+etcd=$!
 kube-apiserver --etcd-servers="$etcd_url" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 \
   --secure-port="$SERVICE_KUBE_API_PORT" --endpoint-reconciler-type=none \
   --tls-cert-file="$pki/server.crt" --tls-private-key-file="$pki/server.key" --client-ca-file="$pki/ca.crt" \
@@ -68,14 +69,21 @@ kube-apiserver --etcd-servers="$etcd_url" --bind-address=127.0.0.1 --advertise-a
   --service-account-issuer=https://kubernetes.default.svc \
   --service-account-signing-key-file="$pki/accounts.key" --service-account-key-file="$pki/accounts.pub" \
   --service-cluster-ip-range=10.96.0.0/24 --profiling=false "${flags[@]}" &
+api=$!
+ready() {
+  printf 'GET /readyz HTTP/1.0\r\n\r\n' |
+    timeout 5 openssl s_client -quiet -verify_quiet -CAfile "$pki/ca.crt" -connect "127.0.0.1:$SERVICE_KUBE_API_PORT" 2>/dev/null |
+    grep -q '^ok'
+}
 if [ "${SERVICE_KUBE_CONTROLLER_MANAGER:-0}" = 1 ]; then
+  # It gives up after ten seconds without an API server.
+  until ready || ! kill -0 "$etcd" "$api"; do sleep 0.2; done
   kube-controller-manager --kubeconfig="$folder/admin.kubeconfig" --authentication-kubeconfig="$folder/admin.kubeconfig" \
     --authorization-kubeconfig="$folder/admin.kubeconfig" --bind-address=127.0.0.1 \
-    --secure-port="$SERVICE_KUBE_MANAGER_PORT" --leader-elect=false \
+    --secure-port="$SERVICE_KUBE_MANAGER_PORT" --port=0 --leader-elect=false \
     --service-account-private-key-file="$pki/accounts.key" --root-ca-file="$pki/ca.crt" --profiling=false &
 fi
-# The controller manager gives up when the API server is not there in time; then the whole container says so by ending.
-wait -n || true
+wait -n -p ended || echo "run-cluster: process $ended ended with $? (etcd $etcd, kube-apiserver $api)" >&2
 kill $(jobs -p) 2>/dev/null || true
 wait
 exit 1
