@@ -39,6 +39,8 @@ interface Profile {
   readonly environment: Readonly<Record<string, string>>;
   /** On a network of its own behind this port of the host; otherwise on the host's. */
   readonly mappedPort?: number;
+  /** etcd's client address, where it can be reached from here. */
+  readonly etcdUrl?: string;
 }
 
 /** Starts the image of `source`; the container goes when the cluster is disposed of or this process ends. */
@@ -94,6 +96,7 @@ export async function startContainerCluster(
       kubeconfigPath: await writeConfigFile(folder, output),
       adminToken: await adminToken(),
       version: version.gitVersion,
+      ...(profile.etcdUrl === undefined ? {} : { etcdUrl: profile.etcdUrl }),
       ...(auditPolicy === undefined ? {} : { auditLogPath: join(folder, 'audit.log') }),
       kubeconfigFor: async (token) => writeKubeconfig(folder, access, token),
       serviceAccountToken: async (namespace, name) => requestToken(output, namespace, name),
@@ -116,6 +119,7 @@ function own([api, etcd, peer, manager]: readonly number[], options: RealCluster
   return {
     kubeconfig: `${FOLDER}/admin.kubeconfig`,
     command: [],
+    etcdUrl: `http://127.0.0.1:${etcd}`,
     environment: {
       SERVICE_KUBE_API_PORT: String(api),
       SERVICE_KUBE_ETCD_PORT: String(etcd),
