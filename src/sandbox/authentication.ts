@@ -29,9 +29,12 @@ export class Authentication {
   readonly #users = new Map<string, User>();
 
   /** Adds a user; without `may` it may do everything. */
-  add(user: { readonly name: string; readonly may?: User['may'] }, token?: Secret): Secret {
+  add(
+    user: { readonly name: string; readonly groups?: readonly string[]; readonly may?: User['may'] },
+    token?: Secret,
+  ): Secret {
     const secret = token ?? new Secret(randomBytes(24).toString('base64url'));
-    const groups = [...(user.may === undefined ? ['system:masters'] : []), 'system:authenticated'];
+    const groups = user.groups ?? [...(user.may === undefined ? ['system:masters'] : []), 'system:authenticated'];
     this.#users.set(secret.expose(), { name: user.name, groups, may: user.may ?? (() => true) });
     return secret;
   }

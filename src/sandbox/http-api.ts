@@ -7,10 +7,11 @@ import type { Fault, Faults } from './faults.ts';
 import type { Kind } from './kind.ts';
 import type { KindRegistry } from './kind-registry.ts';
 import { openApiJson, openApiProtobuf } from './openapi.ts';
-import { readBody } from './request-body.ts';
+import { parseObjectBody, readBody } from './request-body.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { StatusError } from './status-error.ts';
 import { renderingOf } from './table.ts';
+import { answerVirtual, isVirtual, tokenAttributes } from './virtual-requests.ts';
 import { watch, type WatchDeps } from './watch.ts';
 import { watchSink } from './watch-sink.ts';
 
@@ -67,8 +68,14 @@ export class HttpApi {
     const watching = method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '');
     const fault = this.#faults.take({ method, path, query, watch: watching });
     if (await this.#faulted(fault, response)) return;
-    const attributes = attributesOf(target, method, path, watching);
+    const attributes = tokenAttributes(path, method) ?? attributesOf(target, method, path, watching);
     const user = this.#authentication.check(request.headers.authorization, attributes);
+    if (isVirtual(path)) {
+      const body = parseObjectBody(await readBody(request), request.headers['content-type']);
+      const deps = { storage: this.#watches.storage, authentication: this.#authentication, clock: this.#clock };
+      send(response, 201, answerVirtual(deps, { method, path, body, user }));
+      return;
+    }
     if (target.type !== 'resource') {
       this.#describe(target, request, response);
       return;
