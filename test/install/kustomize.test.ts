@@ -39,7 +39,7 @@ describe.skipIf(missing)('kubectl kustomize gives the objects of servicectl', ()
   it('for the example with a cluster, an image and two components', () => {
     const { objects } = renderOperator(files, {
       cluster: { slug: 'prod-eu', baseUrl: 'https://control.example.com' },
-      image: 'registry.example.com/service-operator:0.1.0',
+      image: 'registry.example.com/service-operator:0.2.0',
       podDisruptionBudget: 'v1',
       allowUpgrade: true,
     });
