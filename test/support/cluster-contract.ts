@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import { describeAccess } from './cluster-contract/access.ts';
 import { describeApplying } from './cluster-contract/applying.ts';
 import { createContext, type ContractCluster, type ContractContext } from './cluster-contract/contract-context.ts';
 import { describeDefinitions } from './cluster-contract/definitions.ts';
+import { describeKubectl } from './cluster-contract/kubectl.ts';
 import { describeLifecycle } from './cluster-contract/lifecycle.ts';
 import { describeListing } from './cluster-contract/listing.ts';
 import { describeMetadata } from './cluster-contract/metadata.ts';
@@ -56,8 +58,14 @@ export function clusterContract(name: string, start: () => Promise<ContractClust
     describe('admission webhooks', { timeout: 60_000 }, () => {
       describeWebhooks(current);
     });
+    describe('access', () => {
+      describeAccess(current);
+    });
     describe('watching', () => {
       describeWatching(current);
+    });
+    describe('kubectl', () => {
+      describeKubectl(current);
     });
     describe('life cycle', () => {
       describeLifecycle(current);
