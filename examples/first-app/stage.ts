@@ -14,6 +14,7 @@ import {
   INVENTORY_CONFIG_MAP,
   NAMESPACE_LABEL,
   NAMESPACE_LABEL_VALUE,
+  OPERATOR_LEASE,
   OPERATOR_NAMESPACE,
   OPS_API_VERSION,
 } from '../../src/resources/labels.ts';
@@ -272,6 +273,7 @@ async function removeTraces(api: ClusterApi, cluster: ClusterSpec): Promise<void
   await remove(OPS_API_VERSION, 'Cluster', cluster.slug);
   await remove('v1', 'ConfigMap', INVENTORY_CONFIG_MAP);
   await remove('v1', 'ConfigMap', SEQUENCE_CONFIG_MAP);
+  await remove('coordination.k8s.io/v1', 'Lease', OPERATOR_LEASE);
 }
 
 async function untilConnected(admin: AdminClient, id: string): Promise<void> {
