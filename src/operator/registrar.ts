@@ -1,6 +1,8 @@
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { Condition } from '../protocol/condition.ts';
+import { CLUSTER_RULES } from '../resources/cluster-rules.ts';
 import type { Cluster } from '../resources/cluster.ts';
+import { brokenRule } from '../resources/object-rule.ts';
 import { Reason } from '../resources/reasons.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -94,6 +96,11 @@ export class Registrar implements AsyncDisposable {
     const cluster = this.#deps.cluster();
     if (!URL.canParse(cluster.spec.controlPlaneBaseUrl)) {
       this.#misconfigured('spec.controlPlaneBaseUrl is not a URL; set the address of the control plane.');
+      return IDLE_MS;
+    }
+    const broken = brokenRule(CLUSTER_RULES, cluster, undefined);
+    if (broken !== undefined) {
+      this.#misconfigured(`spec: ${broken.message}`);
       return IDLE_MS;
     }
     const keys = await ensureKeypair(this.#deps.api, cluster, signal);

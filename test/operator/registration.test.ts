@@ -230,6 +230,23 @@ describe('what an admin set wrongly', () => {
     expect(condition.message).toBe('spec.controlPlaneBaseUrl is not a URL; set the address of the control plane.');
   });
 
+  it('is named in the condition: a rule that the Cluster resource breaks', async () => {
+    await using world = await OperatorWorld.start();
+    await world.start();
+    const mtls = { controlPlaneBaseUrl: 'http://service.test', security: { mtls: { enabled: true } } };
+    await world.cluster.api.create(
+      {
+        apiVersion: 'ops.service.io/v1alpha1',
+        kind: 'Cluster',
+        metadata: { name: 'eu', namespace: 'service-system' },
+        spec: mtls,
+      },
+      'test',
+    );
+    const condition = await world.until('Authenticated', 'False', 'ConfigurationInvalid');
+    expect(condition.message).toContain('security.mtls.enabled needs a controlPlaneBaseUrl that begins with https://');
+  });
+
   it('is no reason to lose a credential of unknown origin that works', async () => {
     await using plane = await FakeControlPlane.start();
     await using world = await OperatorWorld.start();

@@ -59,4 +59,4 @@ const rest = fc.record(
 /** Instances with every member of their spec there or not, of the form that the definitions allow. */
 export const instanceInput: fc.Arbitrary<ApplicationInstance> = fc
   .tuple(label, chart, rest)
-  .map(([name, of, more]) => anInstance({ name, spec: { chart: of, ...more } as Partial<ApplicationInstanceSpec> }));
+  .map(([name, of, more]) => anInstance({ name, spec: { chart: of, ...more } }));

@@ -57,7 +57,8 @@ export async function decideReview(request: AdmissionRequest, view: ReviewView):
   const judged = asJudged(kind, after);
   if (judged === undefined) return warned('service-operator cannot read this spec, so it was not judged');
   const namespace = namespaces(after.metadata.namespace ?? '');
-  const situation = { namespace, policy, now: view.now() };
+  const old = before === undefined ? undefined : asJudged(kind, before)?.object;
+  const situation = { namespace, policy, now: view.now(), ...(old === undefined ? {} : { before: old }) };
   const violations = await check(judged, situation);
   const standing = before !== undefined && (await stands(judged, before, violations, situation));
   const refusal = refusedFor(standing ? reserved : [...reserved, ...violations]);

@@ -74,6 +74,16 @@ describe('a review', () => {
     expect(answer.message?.split('\n')).toHaveLength(2);
   });
 
+  it('refuses to change what cannot be changed, on a server without CEL too, and only that', async () => {
+    const named = byHand(anInstance({ spec: { releaseName: 'a' } }));
+    const renamed = byHand(anInstance({ spec: { releaseName: 'b' } }));
+    const answer = await review({ before: named, after: renamed });
+    expect(answer).toMatchObject({ ...refused, reasons: ['SpecInvalid'] });
+    expect(answer.message).toContain('releaseName cannot be changed');
+    const upgraded = byHand(anInstance({ version: '6.6.1', spec: { releaseName: 'a' } }));
+    expect(await review({ before: named, after: upgraded })).toMatchObject(allowed);
+  });
+
   it('never refuses a deletion, what is being deleted, or that a finalizer is taken off', async () => {
     const gone = { ...bad, metadata: { ...bad.metadata, deletionTimestamp: '2026-03-01T09:00:00Z' } };
     const held = { ...bad, metadata: { ...bad.metadata, finalizers: ['a/b', 'app.service.io/release'] } };
