@@ -146,6 +146,10 @@ export class GrantedCluster implements AsyncDisposable {
     );
   }
 
+  get probesUrl(): string {
+    return this.#operator?.probesUrl ?? '';
+  }
+
   async stopOperator(): Promise<void> {
     await this.#operator?.[Symbol.asyncDispose]();
     this.#operator = undefined;
