@@ -35,7 +35,7 @@ const { values } = parseArgs({
 const INSTANCES = Number(values.instances);
 const ROUNDS = Number(values.rounds);
 /** Keys that the operator works on at once; each has one request under way. */
-const AT_ONCE = 4;
+const AT_ONCE = 8;
 const MADE: ReadonlySet<string> = new Set(['helmreleases', 'ocirepositories']);
 const PATIENCE_MS = 300_000;
 

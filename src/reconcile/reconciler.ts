@@ -48,6 +48,9 @@ export interface Reconciler extends AsyncDisposable, NamespaceGrants {
   snapshot(): readonly StatusChange[];
 }
 
+/** Each has at most one request under way. */
+const INSTANCES_AT_ONCE = 8;
+
 /** Starts the ApplicationInstance and Operation controllers; dispose to stop them. */
 export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const stop = new AbortController();
@@ -57,7 +60,7 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const instances = ownKind<ApplicationInstance>(APPS_API_VERSION, APPLICATION_INSTANCE_KIND);
   const operations = ownKind<Operation>(OPS_API_VERSION, OPERATION_KIND);
   const namespaces = ownKind<KubeObject>('v1', 'Namespace');
-  const instanceQueue = new WorkQueue({ ...deps, name: APPLICATION_INSTANCE_KIND });
+  const instanceQueue = new WorkQueue({ ...deps, name: APPLICATION_INSTANCE_KIND, concurrency: INSTANCES_AT_ONCE });
   const operationQueue = new WorkQueue({ ...deps, name: OPERATION_KIND });
   const lookAgain = (namespace?: string): void => {
     for (const { metadata } of instances.list()) {

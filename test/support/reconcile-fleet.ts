@@ -101,6 +101,8 @@ export class OperatorProcess implements AsyncDisposable {
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: process.env['HOME'] ?? '',
+        // As its Deployment has it.
+        NODE_OPTIONS: '--max-old-space-size=128 --max-semi-space-size=2',
         SERVICE_OPERATOR_KUBECONFIG: kubeconfigPath,
         SERVICE_OPERATOR_STATE_DIR: stateDir,
         SERVICE_LOG_LEVEL: 'warn',
