@@ -271,8 +271,7 @@ async function removeTraces(api: ClusterApi, cluster: ClusterSpec): Promise<void
     await api.delete({ apiVersion, kind, namespace: OPERATOR_NAMESPACE, name });
   };
   await remove(OPS_API_VERSION, 'Cluster', cluster.slug);
-  await remove('v1', 'ConfigMap', INVENTORY_CONFIG_MAP);
-  await remove('v1', 'ConfigMap', SEQUENCE_CONFIG_MAP);
+  for (const name of [INVENTORY_CONFIG_MAP, SEQUENCE_CONFIG_MAP]) await remove('v1', 'ConfigMap', name);
   await remove('coordination.k8s.io/v1', 'Lease', OPERATOR_LEASE);
 }
 
