@@ -29,7 +29,8 @@ export async function openSharedPort(deps: SharedPortDeps): Promise<SharedPort> 
     if (!started.has(server)) server.emit('listening');
     started.add(server);
     server.emit('connection', socket);
-    socket.resume();
+    // TLS takes what was read so far from the socket itself; a parser of HTTP waits for it to flow.
+    if (server === plain) socket.resume();
   };
   const port = createServer({ noDelay: true }, (socket) => {
     const giveUp = (): void => void socket.destroy();
