@@ -25,9 +25,13 @@ describe('the projection', () => {
       allowedNamespaces: ['shop'],
       catalogEntries: [],
       operationTemplates: [],
+      signingKey: { kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' },
       paused: false,
     });
-    expect(policyOf(status, aCluster({}, { 'ops.service.io/paused': 'true' }))?.paused).toBe(true);
+    expect(policyOf(status, aCluster({}, { 'ops.service.io/paused': 'true' }))).toMatchObject({
+      paused: true,
+      pause: expect.stringContaining('writes are paused by ops.service.io/paused on Cluster'),
+    });
     expect(policyOf({}, aCluster())).toBeUndefined();
   });
 

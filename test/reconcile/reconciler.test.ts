@@ -113,6 +113,7 @@ describe('the controller', () => {
 
 describe('an Operation', () => {
   it('is told at once that this version does not run it', async () => {
+    stage.operator.allow(aPolicy({ operationTemplates: ['rollout-restart'] }));
     await stage.cluster.api.apply(
       {
         apiVersion: 'ops.service.io/v1alpha1',
