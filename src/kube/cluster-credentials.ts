@@ -93,8 +93,9 @@ export class ClusterCredentials implements AsyncDisposable {
     const { ca, cert, key, passphrase, rejectUnauthorized, servername } = options;
     const tls = { ca, cert, key, passphrase, rejectUnauthorized, servername } as AgentOptions;
     const plan = this.#config.createDispatcherOptions(currentCluster(this.#config), tls);
-    // The client bounds every request's time itself, by the clock that it was given.
-    const limits = { headersTimeout: 0, bodyTimeout: 0, connections: 256, keepAliveTimeout: 20_000 };
+    // The client bounds every request's time itself, by the clock that it was given. Each watch holds a connection, three
+    // in each granted namespace.
+    const limits = { headersTimeout: 0, bodyTimeout: 0, connections: 1024, keepAliveTimeout: 20_000 };
     switch (plan.type) {
       case 'agent':
         return new Agent({ ...limits, connect: { ...plan.connect, timeout: 10_000 } as buildConnector.BuildOptions });
