@@ -69,7 +69,10 @@ export async function startContainerCluster(
         { content: JSON.stringify(auditPolicy), target: `${FOLDER}/audit-policy.json`, mode: 0o644 },
       ]);
   }
-  const container = await image.start();
+  const container = await image.start().catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  });
   const release = removeWhenWeAreGone(container.getId());
   const client = await getContainerRuntimeClient();
   const engine = client.container.getById(container.getId());
