@@ -1,4 +1,5 @@
-import { fetch } from 'undici';
+import { Agent, fetch } from 'undici';
+import { HTTP_1 } from '../runtime/http-1.ts';
 import type { Secret } from '../runtime/secret.ts';
 
 /** A refusal by the admin API, with the answer's own words. */
@@ -29,6 +30,7 @@ export interface AdminClientDeps {
 /** The admin API (`/api/v1`) as its users call it. */
 export class AdminClient {
   readonly #deps: AdminClientDeps;
+  readonly #dispatcher = new Agent(HTTP_1);
 
   constructor(deps: AdminClientDeps) {
     this.#deps = deps;
@@ -41,6 +43,7 @@ export class AdminClient {
    */
   async call<T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T> {
     const answer = await fetch(`${this.#deps.baseUrl}/api/v1${path}`, {
+      dispatcher: this.#dispatcher,
       method,
       headers: {
         authorization: `Bearer ${this.#deps.token.expose()}`,

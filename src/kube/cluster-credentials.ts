@@ -3,6 +3,7 @@ import type { AgentOptions, RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
+import { HTTP_1 } from '../runtime/http-1.ts';
 import { currentCluster, invalid, loadKubeconfig, messageOf, type KubeconfigSource } from './load-kubeconfig.ts';
 
 export type { KubeconfigSource } from './load-kubeconfig.ts';
@@ -95,14 +96,18 @@ export class ClusterCredentials implements AsyncDisposable {
     const plan = this.#config.createDispatcherOptions(currentCluster(this.#config), tls);
     // The client bounds every request's time itself, by the clock that it was given. Each watch holds a connection, three
     // in each granted namespace.
-    const limits = { headersTimeout: 0, bodyTimeout: 0, connections: 1024, keepAliveTimeout: 20_000 };
+    const limits = { ...HTTP_1, headersTimeout: 0, bodyTimeout: 0, connections: 1024, keepAliveTimeout: 20_000 };
     switch (plan.type) {
       case 'agent':
         return new Agent({ ...limits, connect: { ...plan.connect, timeout: 10_000 } as buildConnector.BuildOptions });
       case 'none':
         return new Agent({ ...limits, connect: { timeout: 10_000 } });
       case 'proxy':
-        return new ProxyAgent({ ...limits, uri: plan.uri, requestTls: plan.requestTls as buildConnector.BuildOptions });
+        return new ProxyAgent({
+          ...limits,
+          uri: plan.uri,
+          requestTls: { ...plan.requestTls, ...HTTP_1 } as buildConnector.BuildOptions,
+        });
       case 'socks':
         throw invalid(`proxy-url ${new URL(plan.uri).protocol} is not supported: use an http or https proxy`);
     }

@@ -117,7 +117,9 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps): ClusterApi {
         resourceVersion: options.resourceVersion,
         timeoutSeconds: String(timeoutSeconds),
       });
-      yield* watchObjects(request, { kind: pick(kind), path: path + query, timeoutSeconds }, signal);
+      const { onOpen } = options;
+      const ask = { kind: pick(kind), path: path + query, timeoutSeconds, ...(onOpen === undefined ? {} : { onOpen }) };
+      yield* watchObjects(request, ask, signal);
     },
     async apply<T extends KubeObject>(
       object: KubeObject,

@@ -3,6 +3,7 @@ import { CONFIG_REVISION_HEADER, SERVICE_VERSION_HEADER, SIGNATURE_HEADER } from
 import { deriveHmacKey, signRequest } from '../protocol/hmac.ts';
 import { AGENT_MEDIA_TYPE } from '../protocol/media-type.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { HTTP_1 } from '../runtime/http-1.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { classifyAnswer, headerOf, type AgentAnswer, type RawAnswer } from './agent-answer.ts';
 
@@ -56,6 +57,7 @@ export class AgentClient implements AsyncDisposable {
     this.#base = new URL(deps.baseUrl.replace(/\/+$/, ''));
     const ca = deps.caCertificate.trim();
     this.#dispatcher = new Agent({
+      ...HTTP_1,
       connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca === '' ? {} : { ca }) },
       keepAliveTimeout: 30_000,
       maxResponseSize: MAX_ANSWER_BYTES,

@@ -217,7 +217,11 @@ describe('servicectl clusters', () => {
     ['no address', { SERVICECTL_SERVER: '' }, 'the address of the control plane is not known'],
     ['another scheme', { SERVICECTL_SERVER: 'ftp://x' }, 'is not http:// or https://: ftp://x'],
     ['no token file', { SERVICECTL_TOKEN_FILE: '' }, 'there is no admin token'],
-    ['a file that is not there', { SERVICECTL_TOKEN_FILE: '/nonexistent' }, '/nonexistent cannot be read (ENOENT)'],
+    [
+      'a file that is not there',
+      { SERVICECTL_TOKEN_FILE: '/nonexistent/token' },
+      '/nonexistent/token cannot be read (ENOENT)',
+    ],
     ['a file that holds none', { SERVICECTL_TOKEN_FILE: import.meta.filename }, 'does not hold an admin token'],
   ])('asks for %s', async (_, change, message) => {
     const { code, err } = await run(['clusters', 'list'], { ...env, ...change });

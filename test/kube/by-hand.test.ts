@@ -59,7 +59,7 @@ describeRealCluster('what people do by hand in a cluster', (start) => {
   ])('a pause of %s holds back deliveries and edits of the release, and says so', TIMEOUT, async (_, where) => {
     await world.annotate(where, { [PAUSED]: 'true' });
     await world.until(podinfo, 'Reconciling', 'False Paused');
-    const intent = await world.accept({ ...UPDATE, values: { replicaCount: 2 }, reason: String(where.kind) });
+    const intent = await world.accept({ ...UPDATE, values: { replicaCount: 2 }, reason: where.kind });
     const synced = await world.untilCluster('Synced', 'False Paused');
     expect(synced.message).toContain(`on ${where.kind} ${where.name} (set by kubectl-annotate`);
     await world.admin.mergePatch(release, { spec: { suspend: true } }, { fieldManager: 'eve' });

@@ -87,7 +87,7 @@ describe('the apply loop', () => {
     const outcomes = Object.fromEntries(report.outcomes);
     expect(outcomes['apps/shop/podinfo.yaml']).toEqual({ state: 'applied' });
     expect(outcomes['apps/bank/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotAllowed' });
-    expect(outcomes['apps/bare/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotAllowed' });
+    expect(outcomes['apps/bare/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotLabelled' });
     expect(outcomes['apps/missing/podinfo.yaml']).toMatchObject({ state: 'failed', reason: 'ApplyFailed' });
     const refusal = { state: 'failed', reason: 'ApplyFailed', message: `${message} (422 Invalid)` };
     expect(outcomes['apps/shop/broken.yaml']).toEqual(refusal);

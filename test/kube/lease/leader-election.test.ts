@@ -17,8 +17,7 @@ function connect(kubeconfig: string): ClusterApi & AsyncDisposable {
   });
 }
 
-/** What depends on how the server treats the Lease, for both; the rest is about this process, for the sandbox alone. */
-function leaderElection(api: () => ClusterApi, where: 'sandbox' | 'real'): void {
+function leaderElection(api: () => ClusterApi): void {
   let made = 0;
   const candidates = (): Candidates => {
     made += 1;
@@ -128,8 +127,6 @@ function leaderElection(api: () => ClusterApi, where: 'sandbox' | 'real'): void 
     expect((await all.read())?.spec?.leaseTransitions).toBe(2);
   });
 
-  if (where === 'real') return;
-
   it('lets a process that was suspended write nothing, before any of its timers has run', async () => {
     await using all = candidates();
     const a = await all.add('a');
@@ -226,7 +223,7 @@ describe('leader election on the sandbox', () => {
     api = own.use(connect(sandbox.kubeconfig()));
   });
   afterAll(async () => await own.disposeAsync());
-  leaderElection(() => api, 'sandbox');
+  leaderElection(() => api);
 });
 
 describeRealCluster('leader election on a real API server', (start) => {
@@ -238,5 +235,5 @@ describeRealCluster('leader election on a real API server', (start) => {
     api = own.use(connect(cluster.kubeconfig));
   }, START_TIMEOUT_MS);
   afterAll(async () => await own?.disposeAsync());
-  leaderElection(() => api, 'real');
+  leaderElection(() => api);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request, type Dispatcher } from 'undici';
+import { HTTP_1 } from '../../../src/runtime/http-1.ts';
 import { parse } from 'yaml';
 
 // Answers are whatever the server says; the tests assert their shape.
@@ -52,6 +53,7 @@ export class KubeHttp implements AsyncDisposable {
       pem(user['client-key-data']),
     ];
     this.#agent = new Agent({
+      ...HTTP_1,
       connect: {
         ...(ca === undefined ? {} : { ca }),
         ...(cert === undefined || key === undefined ? {} : { cert, key }),
