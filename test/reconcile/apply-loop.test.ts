@@ -99,7 +99,12 @@ describe('the apply loop', () => {
   it('names field manager and field path of a conflict, and writes nothing over them', async () => {
     await stage.apply({ objects: [file()] });
     await stage.cluster.api.apply(
-      { ...podinfo, metadata: { name: 'podinfo', namespace: 'shop' }, spec: { chart: { version: '6.5.4' } } },
+      {
+        apiVersion: podinfo.apiVersion,
+        kind: podinfo.kind,
+        metadata: { name: 'podinfo', namespace: 'shop' },
+        spec: { chart: { version: '6.5.4' } },
+      },
       { fieldManager: 'kubectl', force: true },
     );
     const report = await stage.apply({ objects: [file({ source: '1.2', version: '6.6.1' })] });
