@@ -19,13 +19,18 @@ export interface CertificateKeeperDeps {
   readonly logger: Logger;
 }
 
+/** What a look came to: all is in place, there is no configuration yet, or another replica came first. */
+type Look = 'settled' | 'unconfigured' | 'overtaken';
+
 const LOOK_MS = 60_000;
-const RETRY = { minMs: 500, maxMs: 60_000 };
+/** A configuration is mostly applied a moment after the operator is up, and it refuses nothing until it trusts the authority. */
+const SOON_MS = 8000;
+const RETRY = { minMs: 500, maxMs: 10_000 };
 
 /**
- * Keeps the webhook's certificate: one for all replicas, in a Secret. Each replica looks once a minute, serves what is there,
- * makes what is missing or due, and puts the authority into the webhook configuration, whoever overwrote it. Of two that do
- * the same at once, one succeeds and the other reads what it wrote.
+ * Keeps the webhook's certificate: one for all replicas, in a Secret. Each replica looks once a minute, and every few seconds until
+ * the webhook configuration trusts the authority. It serves what is there, makes what is missing or due, and puts the authority
+ * into the configuration, whoever overwrote it. Of two that do the same at once, one succeeds and the other reads what it wrote.
  */
 export class CertificateKeeper {
   readonly #deps: CertificateKeeperDeps;
@@ -47,21 +52,24 @@ export class CertificateKeeper {
     const { clock, random } = this.#deps;
     let failures = 0;
     while (!signal.aborted) {
+      let pause = LOOK_MS;
       try {
-        failures = (await this.look(signal)) ? 0 : failures + 1;
+        const look = await this.look(signal);
+        failures = look === 'overtaken' ? failures + 1 : 0;
         if (failures === 0) this.#said = '';
+        if (look === 'unconfigured') pause = SOON_MS;
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
         this.#tell(error);
       }
-      const wait = failures === 0 ? LOOK_MS * (0.8 + 0.4 * random()) : backoffMs(RETRY, failures, random);
+      const wait = failures === 0 ? pause * (0.8 + 0.4 * random()) : backoffMs(RETRY, failures, random);
       await clock.sleep(wait, signal).catch(() => undefined);
     }
   }
 
-  /** One look. False when another replica came first: look again soon. @throws KubeError */
-  async look(signal: AbortSignal): Promise<boolean> {
+  /** One look. @throws KubeError */
+  async look(signal: AbortSignal): Promise<Look> {
     const { api, namespace, clock } = this.#deps;
     const stored = await readWebhookKeys(api, namespace, signal);
     // A configuration that may not be read cannot be waited for; the Secret is kept all the same.
@@ -79,11 +87,12 @@ export class CertificateKeeper {
     const isLabelled = Object.entries(labels).every(([name, value]) => stored?.labels[name] === value);
     if (keys !== stored?.keys || !isLabelled) {
       const isWritten = await writeWebhookKeys(api, namespace, { keys, labels, replaces: stored }, signal);
-      if (!isWritten) return false;
+      if (!isWritten) return 'overtaken';
     }
     this.#serve(keys);
     if (seen instanceof Error) throw seen;
-    return configuration === undefined || (await publishBundle(api, configuration, bundleOf(keys), signal));
+    if (configuration === undefined) return 'unconfigured';
+    return (await publishBundle(api, configuration, bundleOf(keys), signal)) ? 'settled' : 'overtaken';
   }
 
   /** The very same keys where the plan asks for nothing. */
