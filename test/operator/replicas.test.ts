@@ -1,105 +1,157 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../src/resources/kube-object.ts';
-import { anInstance, CHART_URL } from '../reconcile/manifests.ts';
-import { FakeControlPlane } from './fake-control-plane.ts';
-import { OperatorWorld } from './operator-world.ts';
-import { leaseOf, Replica, untilTransitions } from './replicas.ts';
+import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
+import { OCI_REPOSITORY } from '../../src/resources/flux-oci-repository.ts';
+import { APPS_API_VERSION } from '../../src/resources/labels.ts';
+import { INSTALL } from '../control-plane/running-control-plane.ts';
+import { describeRealCluster, START_TIMEOUT_MS } from '../support/real-cluster/real-cluster.ts';
+import { realStage, sandboxStage, type FailoverStage } from './failover-stage.ts';
+import { leaseOf, Replica } from './replicas.ts';
 
-const TIMEOUT_MS = 90_000;
-const RELEASE = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease' };
-const INSTANCE = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance' };
-const CHART = { type: 'oci', url: CHART_URL, name: 'podinfo' } as const;
+const TIMEOUT = { timeout: START_TIMEOUT_MS + 90_000 };
+const INSTANCE = { apiVersion: APPS_API_VERSION, kind: 'ApplicationInstance' };
+const MADE = [INSTANCE, OCI_REPOSITORY, HELM_RELEASE];
+const APPLY = /^APPLY .*\/applicationinstances\/[^/]+$/;
+const SETTLED = ['a', 'b', 'c'];
+const BURST = Array.from({ length: 16 }, (_, index) => `burst-${index}`);
+/** Applies are eight at a time, so that some of the burst are not even under way at this one. */
+const KILLED_AT = 5;
 
-async function twoReplicas(
-  plane: FakeControlPlane,
-  world: OperatorWorld,
-): Promise<{ readonly first: Replica; readonly second: Replica }> {
-  plane.accounts.set('svcreg_a', 'fresh');
-  plane.configure({ catalog_entries: [{ entry: 'podinfo', chart: CHART, versions: '>=6.5.0 <7' }] });
-  await world.join(plane.url, 'svcreg_a');
-  const first = await Replica.start(world, 'first');
-  await untilTransitions(world, 0);
-  const second = await Replica.start(world, 'second');
-  await world.until('ControllersHealthy', 'True', 'ControllersRunning');
+interface RecordedEvent {
+  readonly eventKey: string;
+  readonly kind: string;
+  readonly sequence?: string;
+  readonly conditions: readonly object[];
+}
+
+async function untilTransitions(stage: FailoverStage, transitions: number): Promise<void> {
+  const read = async (): Promise<number | undefined> => (await leaseOf(stage.api)).leaseTransitions;
+  await expect.poll(read, { timeout: 30_000, interval: 50 }).toBe(transitions);
+}
+
+async function twoReplicas(stage: FailoverStage): Promise<{ readonly first: Replica; readonly second: Replica }> {
+  const first = await Replica.start(stage.place, 'first');
+  await untilTransitions(stage, 0);
+  const second = await Replica.start(stage.place, 'second');
   await expect.poll(() => second.log.join('\n'), { timeout: 20_000 }).toContain('this one stands by');
   return { first, second };
 }
 
-/** uid, generation and resourceVersion of everything that stands. */
-async function standing(world: OperatorWorld): Promise<string[]> {
-  const lists = await Promise.all([RELEASE, INSTANCE].map(async (kind) => await world.cluster.api.list(kind)));
-  const secrets = ['service-operator-credentials', 'service-operator-keypair'].map(
-    async (name) => await world.secret(name),
+async function accept(stage: FailoverStage, names: readonly string[]): Promise<void> {
+  const path = `/clusters/${stage.clusterId}/intents`;
+  const answers = await Promise.all(
+    names.map(async (name) => await stage.plane.call('POST', path, { ...INSTALL, name })),
   );
-  return [...lists.flatMap(({ items }) => items), ...(await Promise.all(secrets))]
-    .map((object: KubeObject | undefined) => {
-      const { name, uid, resourceVersion } = object?.metadata ?? { name: 'missing' };
-      return `${object?.kind} ${name} ${uid} ${resourceVersion}`;
-    })
+  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 202));
+}
+
+/** Resolves when every intent has come to `ready`, so that the control plane has heard of every release. */
+async function untilReady(stage: FailoverStage, intents: number): Promise<void> {
+  const states = (): unknown => stage.plane.query('SELECT state, count(*) AS intents FROM intents GROUP BY state');
+  await expect.poll(states, { timeout: 40_000, interval: 50 }).toEqual([{ state: 'ready', intents }]);
+}
+
+/** Kind, name, uid and resourceVersion of everything that was made; and of what the operator is known by. */
+async function standing(stage: FailoverStage): Promise<string[]> {
+  const lists = await Promise.all(MADE.map(async (kind) => (await stage.api.list(kind)).items));
+  const secrets = await Promise.all(
+    ['service-operator-credentials', 'service-operator-keypair'].map(
+      async (name) =>
+        (await stage.api.get({ apiVersion: 'v1', kind: 'Secret', namespace: 'service-system', name })) ?? {
+          kind: 'Secret',
+          metadata: { name: `${name} is missing`, uid: '', resourceVersion: '' },
+        },
+    ),
+  );
+  return [...lists.flat(), ...secrets]
+    .map(({ kind, metadata: { name, uid, resourceVersion } }) => `${kind} ${name} ${uid} ${resourceVersion}`)
     .sort();
 }
 
-async function releases(world: OperatorWorld): Promise<number> {
-  return (await world.cluster.api.list(RELEASE)).items.length;
+async function allEvents({ plane, clusterId }: FailoverStage): Promise<readonly RecordedEvent[]> {
+  const events: RecordedEvent[] = [];
+  for (let cursor = ''; ;) {
+    const { status, body } = await plane.call('GET', `/clusters/${clusterId}/events?limit=200${cursor}`);
+    expect(status).toBe(200);
+    events.push(...(body['items'] as RecordedEvent[]));
+    if (body['nextCursor'] === undefined) return events;
+    cursor = `&cursor=${String(body['nextCursor'])}`;
+  }
 }
 
-/** Conditions that were told, each with the time of its transition: what is told twice is the same text twice. */
-function told(plane: FakeControlPlane): string[] {
-  return plane.events
-    .filter(({ kind }) => kind === 'ConditionTransition')
-    .map(
-      ({ eventKey, conditions: [condition] }) => `${eventKey} ${condition?.lastTransitionTime} ${condition?.message}`,
-    );
+/** How often each name was applied in a collection. */
+function applies(replica: Replica, collection: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const write of replica.writes) {
+    const [, name] = new RegExp(`^APPLY .*/${collection}/([^/]+)$`).exec(write) ?? [];
+    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
 }
 
-describe('two replicas', () => {
-  it('go on within 15 s when the one that leads is killed, and do nothing twice', { timeout: TIMEOUT_MS }, async () => {
-    await using plane = await FakeControlPlane.start();
-    await using world = await OperatorWorld.start();
-    const { first, second } = await twoReplicas(plane, world);
-    await using _first = first;
-    await using _second = second;
-    for (const name of ['a', 'b', 'c']) await world.cluster.api.create(anInstance({ name }), 'test');
-    await expect.poll(async () => await releases(world), { timeout: 20_000 }).toBe(3);
-    await expect
-      .poll(() => told(plane).filter((text) => text.includes('/Reconciling/')).length, { timeout: 10_000 })
-      .toBe(3);
-    const before = await standing(world);
-    // Work that comes in the moment of its death.
-    await first.kill();
-    const killedAt = Date.now();
-    for (const name of ['d', 'e']) await world.cluster.api.create(anInstance({ name }), 'test');
-    await untilTransitions(world, 1);
-    const { acquireTime = '' } = await leaseOf(world);
-    expect(Date.parse(acquireTime) - killedAt).toBeLessThan(15_000);
-    await expect.poll(async () => await releases(world), { timeout: 20_000 }).toBe(5);
-    await expect
-      .poll(() => told(plane).filter((text) => text.includes('/Reconciling/')).length, { timeout: 10_000 })
-      .toBeGreaterThanOrEqual(5);
-    // What stood before stands as it did: no second apply, no other credential, no other key.
-    expect((await standing(world)).filter((line) => before.includes(line))).toEqual(before);
-    expect(plane.count('/api/agent/register')).toBe(1);
-    // What the new leader says again of what stands is the same event, which is recorded once, under a greater number.
-    const numbers = plane.events.map(({ sequence = '' }) => sequence.split('.').map(Number));
-    expect(numbers).toEqual(numbers.toSorted(([a = 0, b = 0], [c = 0, d = 0]) => a - c || b - d));
-    const [[start = 0] = []] = numbers;
-    expect(new Set(numbers.map(([transitions = 0]) => transitions - start))).toEqual(new Set([0, 1]));
-    const keys = told(plane).filter((text) => /\/(?:a|b|c)\//.test(text));
-    expect(new Set(keys).size).toBe(9);
-  });
+function twoReplicasOn(begin: () => Promise<FailoverStage>): void {
+  it(
+    'go on within 15 s when the leader is killed in the middle of a burst, and do nothing twice',
+    TIMEOUT,
+    async () => {
+      await using stage = await begin();
+      const { first, second } = await twoReplicas(stage);
+      await using _first = first;
+      await using _second = second;
+      await accept(stage, SETTLED);
+      await untilReady(stage, SETTLED.length);
+      const before = await standing(stage);
+      expect(before).toHaveLength(3 * SETTLED.length + 2);
 
-  it('let one that was suspended past its time write nothing when it wakes up', { timeout: TIMEOUT_MS }, async () => {
-    await using plane = await FakeControlPlane.start();
-    await using world = await OperatorWorld.start();
-    const { first, second } = await twoReplicas(plane, world);
+      const dead = first.killedAtWrite(KILLED_AT, (write) => APPLY.test(write));
+      await accept(stage, BURST);
+      const killedAt = await dead;
+      await untilTransitions(stage, 1);
+      const { acquireTime = '' } = await leaseOf(stage.api);
+      expect(Date.parse(acquireTime) - killedAt).toBeLessThan(15_000);
+      await untilReady(stage, SETTLED.length + BURST.length);
+
+      // What stood before stands as it did: no second apply, no other credential, no other key.
+      const after = await standing(stage);
+      expect(after).toHaveLength(3 * (SETTLED.length + BURST.length) + 2);
+      expect(after.filter((line) => before.includes(line))).toEqual(before);
+      for (const collection of ['applicationinstances', 'ocirepositories', 'helmreleases']) {
+        const once = applies(first, collection);
+        const again = applies(second, collection);
+        expect([collection, SETTLED.filter((name) => again.has(name))]).toEqual([collection, []]);
+        const often = (counts: Map<string, number>): string[] => BURST.filter((name) => (counts.get(name) ?? 0) > 1);
+        expect([collection, often(once), often(again)]).toEqual([collection, [], []]);
+      }
+      const begun = BURST.filter((name) => applies(first, 'applicationinstances').has(name));
+      expect(begun.length).toBeGreaterThanOrEqual(KILLED_AT);
+      expect(begun.length).toBeLessThan(BURST.length);
+      const instances = await stage.api.list(INSTANCE);
+      expect(new Set(instances.items.map(({ metadata }) => metadata.generation))).toEqual(new Set([1]));
+
+      expect(stage.plane.query('SELECT count(*) AS credentials FROM agent_credentials')).toEqual([{ credentials: 1 }]);
+      const events = (await allEvents(stage)).filter(({ kind }) => kind === 'ConditionTransition');
+      const told = events.map(({ eventKey, conditions }) => `${eventKey} ${JSON.stringify(conditions)}`);
+      expect(told).toHaveLength(new Set(told).size);
+      // The new leader's numbers are above all of the dead one's.
+      const terms = events.map(({ sequence = '' }) => Number(sequence.split('.')[0])).reverse();
+      expect(terms).toEqual(terms.toSorted((a, b) => a - b));
+      expect(new Set(terms)).toHaveLength(2);
+    },
+  );
+
+  it('let one that was suspended past its time write nothing when it wakes up', TIMEOUT, async () => {
+    await using stage = await begin();
+    const { first, second } = await twoReplicas(stage);
     await using _first = first;
     await using _second = second;
+    await expect
+      .poll(() => stage.plane.query('SELECT count(*) AS credentials FROM agent_credentials'), { timeout: 20_000 })
+      .toEqual([{ credentials: 1 }]);
     first.process.kill('SIGSTOP');
-    await untilTransitions(world, 1);
     // There is plenty that it would do.
-    for (const name of ['a', 'b', 'c']) await world.cluster.api.create(anInstance({ name }), 'test');
-    await expect.poll(async () => await releases(world), { timeout: 20_000 }).toBe(3);
-    const { holderIdentity } = await leaseOf(world);
+    await accept(stage, SETTLED);
+    await untilTransitions(stage, 1);
+    await untilReady(stage, SETTLED.length);
+    const { holderIdentity } = await leaseOf(stage.api);
     const written = first.writes.length;
     first.process.kill('SIGCONT');
     await expect.poll(() => first.log.join('\n'), { timeout: 20_000 }).toContain('not the leader any more');
@@ -107,6 +159,14 @@ describe('two replicas', () => {
       .poll(() => first.log.filter((line) => line.includes('this one stands by')).length, { timeout: 20_000 })
       .toBe(1);
     expect(first.writes.slice(written).filter((write) => !write.includes('/leases/'))).toEqual([]);
-    expect((await leaseOf(world)).holderIdentity).toBe(holderIdentity);
+    expect((await leaseOf(stage.api)).holderIdentity).toBe(holderIdentity);
   });
+}
+
+describe('two replicas on the sandbox', () => {
+  twoReplicasOn(sandboxStage);
+});
+
+describeRealCluster('two replicas on a real API server', (start) => {
+  twoReplicasOn(async () => await realStage(start));
 });

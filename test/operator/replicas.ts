@@ -1,32 +1,41 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, request as ask, type Server } from 'node:http';
+import { createServer, request as askPlain, type Server } from 'node:http';
+import { request as askSecure } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import type { ClusterApi } from '../../src/kube/cluster-api.ts';
 import type { LeaseObject } from '../../src/kube/lease/lease-record.ts';
-import type { OperatorWorld } from './operator-world.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/operator/main.ts');
+
+/** The API server that replicas are let at, and where their files go. */
+export interface ReplicaPlace {
+  readonly url: string;
+  /** With HTTPS. */
+  readonly caPem?: string;
+  /** For that address, with a token. */
+  readonly kubeconfig: string;
+  readonly folder: string;
+}
 
 /** An operator as a process of its own, which reaches the API server by a way that notes what it writes. */
 export class Replica implements AsyncDisposable {
   readonly process: ChildProcess;
-  /** `<method> <path>` of everything but reads. */
+  /** `<method> <path>` of everything but reads; the method of a server-side apply is `APPLY`. */
   readonly writes: string[] = [];
   readonly log: string[] = [];
   readonly #gate: Server;
+  #onWrite: (write: string) => void = () => undefined;
 
-  private constructor(world: OperatorWorld, name: string, gate: Server) {
+  private constructor(place: ReplicaPlace, name: string, gate: Server) {
     this.#gate = gate;
-    const folder = join(world.stateDir, name);
+    const folder = join(place.folder, name);
     mkdirSync(folder);
     const { port } = gate.address() as AddressInfo;
-    const kubeconfig = world.cluster.sandbox
-      .kubeconfig()
-      .replaceAll(world.cluster.sandbox.url, `http://127.0.0.1:${port}`);
-    writeFileSync(join(folder, 'kubeconfig'), kubeconfig);
+    const kubeconfig = place.kubeconfig.replaceAll(place.url, `http://127.0.0.1:${port}`);
+    writeFileSync(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
     this.process = spawn(process.execPath, [MAIN], {
       env: {
         PATH: process.env['PATH'],
@@ -38,19 +47,22 @@ export class Replica implements AsyncDisposable {
     this.process.stderr?.on('data', (part: Buffer) => this.log.push(...String(part).split('\n')));
   }
 
-  static async start(world: OperatorWorld, name: string): Promise<Replica> {
+  static async start(place: ReplicaPlace, name: string): Promise<Replica> {
     const gate = createServer();
     const { promise, resolve } = Promise.withResolvers<void>();
     gate.listen(0, '127.0.0.1', resolve);
     await promise;
-    const replica = new Replica(world, name, gate);
-    const to = world.cluster.sandbox.url;
+    const replica = new Replica(place, name, gate);
+    const ask = place.caPem === undefined ? askPlain : askSecure;
+    const trust = place.caPem === undefined ? {} : { ca: place.caPem };
     gate.on('request', (request, response) => {
-      if (request.method !== 'GET')
-        replica.writes.push(`${request.method} ${(request.url ?? '').replace(/\?.*$/, '')}`);
-      const { method, headers } = request;
-      const onward = ask(`${to}${request.url}`, { ...(method === undefined ? {} : { method }), headers }, (answer) => {
+      const { method = 'GET', headers } = request;
+      const verb = headers['content-type'] === 'application/apply-patch+yaml' ? 'APPLY' : method;
+      if (method !== 'GET') replica.#note(`${verb} ${(request.url ?? '').replace(/\?.*$/, '')}`);
+      const onward = ask(`${place.url}${request.url}`, { ...trust, method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 500, answer.headers);
+        // A watch is open before there is anything to tell.
+        response.flushHeaders();
         answer.pipe(response);
       });
       onward.on('error', () => response.destroy());
@@ -66,26 +78,38 @@ export class Replica implements AsyncDisposable {
     if (this.process.exitCode === null && this.process.signalCode === null) await once(this.process, 'exit');
   }
 
+  /** Kills it as so many of the writes that are meant have left it; resolves with the time of it in milliseconds. */
+  async killedAtWrite(count: number, isMeant: (write: string) => boolean): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    let seen = 0;
+    this.#onWrite = (write) => {
+      if (!isMeant(write)) return;
+      seen += 1;
+      if (seen !== count) return;
+      this.process.kill('SIGKILL');
+      resolve(Date.now());
+    };
+    return await promise;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     this.#gate.closeAllConnections();
     this.#gate.close();
   }
+
+  #note(write: string): void {
+    this.writes.push(write);
+    this.#onWrite(write);
+  }
 }
 
-export async function leaseOf(world: OperatorWorld): Promise<NonNullable<LeaseObject['spec']>> {
+export async function leaseOf(api: ClusterApi): Promise<NonNullable<LeaseObject['spec']>> {
   const ref = {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
     namespace: 'service-system',
     name: 'service-operator',
   };
-  return (await world.cluster.api.get<LeaseObject>(ref))?.spec ?? {};
-}
-
-/** Resolves when the Lease has changed hands so often. */
-export async function untilTransitions(world: OperatorWorld, transitions: number): Promise<void> {
-  await expect
-    .poll(async () => (await leaseOf(world)).leaseTransitions, { timeout: 20_000, interval: 50 })
-    .toBe(transitions);
+  return (await api.get<LeaseObject>(ref))?.spec ?? {};
 }
