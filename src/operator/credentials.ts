@@ -9,7 +9,9 @@ import { ownerOf, readSecret, writeSecret } from './owned-secret.ts';
 /** Annotations of the credential Secret: none of them is a secret. */
 const EXPIRES_AT = 'ops.service.io/expires-at';
 const ROTATE_AFTER = 'ops.service.io/rotate-after';
-const REGISTERED_WITH = 'ops.service.io/registration-token-sha256';
+const SPENT_TOKENS = 'ops.service.io/registration-token-sha256';
+/** A spent token may stand in the `Cluster` resource for years while others come by the Secret. */
+const SPENT_KEPT = 8;
 
 /** What the credential Secret holds. `token` and `clusterId` are there once the cluster is registered. */
 export interface Credentials {
@@ -19,8 +21,8 @@ export interface Credentials {
   readonly caCertificate: string;
   readonly expiresAt?: string;
   readonly rotateAfter?: string;
-  /** Fingerprint of the registration token that this came from. */
-  readonly registeredWith?: string;
+  /** Fingerprints of registration tokens that are used: first the one that this came from, then those before it. */
+  readonly spentTokens: readonly string[];
 }
 
 /** Tells registration tokens apart without keeping one. */
@@ -35,7 +37,7 @@ export async function readCredentials(api: ClusterApi, namespace: string, signal
   const {
     [EXPIRES_AT]: expiresAt,
     [ROTATE_AFTER]: rotateAfter,
-    [REGISTERED_WITH]: registeredWith,
+    [SPENT_TOKENS]: spentTokens = '',
   } = secret?.annotations ?? {};
   const clusterId = secret?.labels[CLUSTER_ID_LABEL];
   return {
@@ -44,16 +46,21 @@ export async function readCredentials(api: ClusterApi, namespace: string, signal
     ...(clusterId === undefined ? {} : { clusterId }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(rotateAfter === undefined ? {} : { rotateAfter }),
-    ...(registeredWith === undefined ? {} : { registeredWith }),
+    spentTokens: spentTokens.split(',').filter((fingerprint) => fingerprint !== ''),
   };
 }
 
-/** Stores what a registration gave. @throws KubeError */
+/**
+ * Stores what a registration gave.
+ *
+ * @param spentTokens fingerprints, the one just used first
+ * @throws KubeError
+ */
 export async function storeCredentials(
   api: ClusterApi,
   cluster: Cluster,
   granted: RegisterResponse,
-  registrationToken: string,
+  spentTokens: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   await writeSecret(
@@ -67,7 +74,7 @@ export async function storeCredentials(
       annotations: {
         [EXPIRES_AT]: granted.expires_at,
         [ROTATE_AFTER]: granted.rotate_after,
-        [REGISTERED_WITH]: registrationFingerprint(registrationToken),
+        [SPENT_TOKENS]: [...new Set(spentTokens)].slice(0, SPENT_KEPT).join(','),
       },
       how: 'apply',
     },

@@ -120,7 +120,7 @@ export class Registrar implements AsyncDisposable {
       if (isNeeded && this.#mayOffer(token, 'secret', credentials)) {
         return this.#register(cluster, { token, place: 'secret' }, keys, credentials, signal);
       }
-      if (registrationFingerprint(token) === credentials.registeredWith) await this.#forgetToken(cluster, signal);
+      if (credentials.spentTokens.includes(registrationFingerprint(token))) await this.#forgetToken(cluster, signal);
     }
     if (credentials.token !== undefined) return this.#use(credentials, cluster);
     if (this.#refused.size === 0) {
@@ -136,9 +136,9 @@ export class Registrar implements AsyncDisposable {
 
   #mayOffer(token: string, place: TokenPlace, credentials: Credentials): boolean {
     const fingerprint = registrationFingerprint(token);
-    if (fingerprint === this.#refused.get(place) || fingerprint === credentials.registeredWith) return false;
+    if (fingerprint === this.#refused.get(place) || credentials.spentTokens.includes(fingerprint)) return false;
     // A credential of unknown origin is used as long as it is accepted.
-    const unknownOrigin = credentials.token !== undefined && credentials.registeredWith === undefined;
+    const unknownOrigin = credentials.token !== undefined && credentials.spentTokens.length === 0;
     return !unknownOrigin || this.#deps.session.state === 'stopped';
   }
 
@@ -155,7 +155,8 @@ export class Registrar implements AsyncDisposable {
     switch (outcome.state) {
       case 'registered': {
         this.#deps.contact.answered();
-        await this.#store(cluster, outcome.granted, token, signal);
+        const spent = [registrationFingerprint(token), ...credentials.spentTokens];
+        await this.#store(cluster, outcome.granted, spent, signal);
         await labelKeypair(this.#deps.api, cluster, outcome.granted.cluster_id, signal);
         this.#failures = 0;
         this.#deps.logger.info({ clusterId: outcome.granted.cluster_id }, 'registered');
@@ -194,12 +195,12 @@ export class Registrar implements AsyncDisposable {
   async #store(
     cluster: Cluster,
     granted: Parameters<typeof storeCredentials>[2],
-    token: string,
+    spentTokens: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await storeCredentials(this.#deps.api, cluster, granted, token, signal);
+        await storeCredentials(this.#deps.api, cluster, granted, spentTokens, signal);
         return;
       } catch (error) {
         if (signal.aborted) throw error;

@@ -51,7 +51,7 @@ export function spentTokenCondition(
 ): Omit<Condition, 'lastTransitionTime'> | undefined {
   const type = 'RegistrationTokenSpent';
   const token = cluster.spec.registration?.token;
-  if (token !== undefined && registrationFingerprint(token) === credentials.registeredWith) {
+  if (token !== undefined && credentials.spentTokens.includes(registrationFingerprint(token))) {
     const { name, namespace = '' } = cluster.metadata;
     const command = `kubectl -n ${namespace} patch clusters.ops.service.io ${name} --type=json -p '[{"op":"remove","path":"/spec/registration"}]'`;
     const message = `spec.registration.token is used and worth nothing any more; the operator has no right to take it out: ${command}`;

@@ -71,10 +71,17 @@ describe('a registration token in a Secret', () => {
     plane.tokens.clear();
     plane.accounts.set('svcreg_b', 'fresh');
     await handOver(world, 'svcreg_b');
-    await world.start();
+    const again = await world.start();
     await expect.poll(() => plane.accounts.get('svcreg_b'), { timeout: 15_000 }).toBe('used');
     await expect.poll(async () => world.secret(NAME), { timeout: 5000 }).toBeUndefined();
     await world.until('Authenticated', 'True', 'Registered');
+    // Nor is the spent one tried after the next restart.
+    await world.stop(again);
+    plane.requests.length = 0;
+    await world.start();
+    await expect.poll(() => plane.count('/api/agent/config'), { timeout: 15_000 }).toBeGreaterThan(0);
+    expect(plane.count('/api/agent/register')).toBe(0);
+    expect((await world.until('RegistrationTokenSpent', 'True', 'TokenSpent')).status).toBe('True');
   });
 
   it('is offered once, as the one in the Cluster resource is, when both are refused', async () => {
