@@ -111,6 +111,15 @@ describeRealCluster('the rights of the operator', (start) => {
     });
     await world.install('second');
     await world.untilGone({ ...instanceRef('restart'), apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation' });
+    const release = { ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' };
+    // Made anew after its deletion by hand, so that the uninstall has one to delete.
+    await vi.waitFor(
+      async () => {
+        expect((await world.admin.get(release))?.metadata).toMatchObject({ name: 'podinfo' });
+        expect((await world.admin.get(release))?.metadata.deletionTimestamp).toBeUndefined();
+      },
+      { timeout: 30_000 },
+    );
     await world.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
     await world.untilGone(instanceRef('podinfo'));
     await world.stopOperator();

@@ -221,8 +221,11 @@ export function describeWebhooks(context: () => ContractContext): void {
       request['resource']['resource'],
       request['subResource'],
     ]);
-    expect(asked).toEqual([
-      ['UPDATE', 'configmaps', undefined],
+    // A server whose cache was behind asks once more about what it then finds.
+    expect(
+      [...new Set(asked.map((about) => JSON.stringify(about)))].map((text) => JSON.parse(text) as unknown),
+    ).toEqual([
+      ['UPDATE', 'configmaps', null],
       ['UPDATE', 'widgets', 'status'],
     ]);
   });

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { answered } from './cluster-kubeconfig.ts';
 import { startAssetsCluster } from './assets-cluster.ts';
 import { realClusterSource, type ClusterSource } from './cluster-source.ts';
 import { startContainerCluster } from './container-cluster.ts';
@@ -12,6 +13,8 @@ export type { RealCluster, RealClusterOptions } from './running-cluster.ts';
 export const START_TIMEOUT_MS = 120_000;
 export const WAYS_TO_A_CLUSTER = 'run test/kube/build.sh, set KUBEBUILDER_ASSETS, or start Docker';
 
+const NAMESPACES_WITHIN_MS = 30_000;
+
 type Start = (options?: RealClusterOptions) => Promise<RealCluster>;
 /** Parts of a cluster that not every source has. */
 type Part = 'controller-manager';
@@ -23,6 +26,10 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
   const cluster = await (source.kind === 'assets'
     ? startAssetsCluster(source, options)
     : startContainerCluster(source, options));
+  // The server makes them by itself, and may be ready before it has.
+  for (const name of ['default', 'kube-system']) {
+    await answered(cluster.kubeconfig, `/api/v1/namespaces/${name}`, () => true, NAMESPACES_WITHIN_MS);
+  }
   recordCovered(`kube-apiserver ${cluster.version} (${source.kind === 'assets' ? source.origin : source.image})`);
   return cluster;
 }
