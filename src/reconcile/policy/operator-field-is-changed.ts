@@ -21,8 +21,8 @@ const FOR_PEOPLE: readonly string[] = [TOMBSTONE_ANNOTATION];
 
 /**
  * Somebody else than the operator or the push account changes what they alone may set: labels and annotations by which an
- * object belongs to the control plane and has its place in the order of deliveries, the finalizer, that an operation needs
- * an approval, and the status. Only at admission: an object does not say who wrote it.
+ * object belongs to the control plane and has its place in the order of deliveries, a finalizer that is added, that an
+ * operation needs an approval, and the status. Only at admission: an object does not say who wrote it.
  */
 export function operatorFieldIsChanged(write: ReservedWrite, accounts: OperatorAccounts): readonly PolicyViolation[] {
   const { username, before, after, subresource } = write;
@@ -41,14 +41,15 @@ function changedStatus({ before, after }: ReservedWrite): readonly string[] {
 function changedFields(before: KubeObject | undefined, after: KubeObject): readonly string[] {
   const finalizers = (object: KubeObject | undefined): readonly string[] =>
     (object?.metadata.finalizers ?? []).filter((name) => OUR_FINALIZERS.some((prefix) => name.startsWith(prefix)));
-  const [had, has] = [finalizers(before), finalizers(after)];
-  const moved = [...had.filter((name) => !has.includes(name)), ...has.filter((name) => !had.includes(name))];
+  const had = finalizers(before);
+  // Taking one off is never held up, whatever else the write does; the operator puts it back where it is needed.
+  const added = finalizers(after).filter((name) => !had.includes(name));
   return [
     ...changedKeys(before?.metadata.labels, after.metadata.labels).map((key) => `metadata.labels[${key}]`),
     ...changedKeys(before?.metadata.annotations, after.metadata.annotations).map(
       (key) => `metadata.annotations[${key}]`,
     ),
-    ...moved.map((name) => `metadata.finalizers[${name}]`),
+    ...added.map((name) => `metadata.finalizers[${name}]`),
     ...(requiresApproval(before) && !requiresApproval(after) ? ['spec.approval.required'] : []),
   ];
 }

@@ -76,6 +76,13 @@ describe('a field that only the operator may set', () => {
     expect(judge({ ...stored, spec: { values: {} } })).toEqual([]);
   });
 
+  it('is not a finalizer that is taken off, whatever else the write does', () => {
+    const held = change({ finalizers: ['app.service.io/release'] });
+    expect(
+      judge(change({ finalizers: ['example.com/x'], labels: { ...stored.metadata.labels, team: 'web' } }), held),
+    ).toEqual([]);
+  });
+
   it('is the status as a whole, through its subresource alone', () => {
     const after = { ...stored, status: { conditions: [] } };
     const judgeStatus = (subresource: 'status' | undefined, username = 'alice') =>

@@ -15,6 +15,8 @@ export interface WebhookServer extends AsyncDisposable {
   readonly ca: string;
   /** The reviews that came, oldest first. */
   readonly reviews: Json[];
+  /** How many came, by whoever trusts it or not. */
+  connections: number;
   /** `undefined` lets the caller wait. */
   reply: (request: Json, path: string) => WebhookReply;
 }
@@ -40,6 +42,7 @@ export async function startWebhookServer(): Promise<WebhookServer> {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ca: Buffer.from(cert).toString('base64'),
     reviews,
+    connections: 0,
     reply: () => ALLOWED,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
@@ -47,6 +50,9 @@ export async function startWebhookServer(): Promise<WebhookServer> {
       await once(server, 'close');
     },
   };
+  server.on('connection', () => {
+    webhook.connections += 1;
+  });
   server.on('request', (request, response) => {
     void text(request).then((body) => {
       const review = JSON.parse(body) as Json;
