@@ -203,6 +203,14 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
           'applicationinstance mine -n shop app.service.io/managed-by=control-plane ' +
           '--as=system:serviceaccount:service-system:service-operator\n',
       );
+      const status = ['--subresource=status', '--type=merge', '-p', '{"status":{"observedGeneration":99}}'];
+      expect(await world.kubectl(['patch', 'applicationinstance', 'mine', '-n', 'shop', ...status])).toEqual({
+        code: 1,
+        out: '',
+        err:
+          `${refusal}only the operator sets status; change spec, or stop the operator here with: ` +
+          'kubectl annotate applicationinstance mine -n shop ops.service.io/paused=true\n',
+      });
       const before = operation('needs', { approval: { required: true } });
       const statement = await sign({ ...claimsFor(before), ...lifetime() });
       await world.create({ ...before, spec: { ...before.spec, approval: { required: true, statement } } });
