@@ -16,6 +16,7 @@ import { manifestOutput, outputOption, type ManifestOutput } from './print-manif
 interface ManifestOptions {
   readonly crdsOnly?: boolean;
   readonly withoutCrds?: boolean;
+  readonly cel?: boolean;
   readonly cluster?: string;
   readonly baseUrl?: string;
   readonly image?: string;
@@ -39,6 +40,7 @@ export function addOperatorCommands(program: Command, deps: CliDeps): void {
     .description('prints what `kubectl apply -f -` installs the operator with')
     .addOption(new Option('--crds-only', 'only the namespace and the definitions').conflicts('withoutCrds'))
     .option('--without-crds', 'only the operator')
+    .option('--cel', 'definitions with rules that Kubernetes 1.25 and later hold')
     .option('--cluster <slug>', 'adds the Cluster resource of this cluster')
     .option('--base-url <url>', 'address that the operator reaches the control plane by')
     .option('--image <image>', 'image of the operator')
@@ -65,7 +67,7 @@ export function addOperatorCommands(program: Command, deps: CliDeps): void {
 
 async function operatorManifest(options: ManifestOptions, deps: CliDeps): Promise<Manifest> {
   const files = readInstallFiles();
-  if (options.crdsOnly === true) return renderCrds(files);
+  if (options.crdsOnly === true) return renderCrds(files, options);
   const { cluster: slug, baseUrl, podDisruptionBudget, ...rest } = options;
   if ((slug === undefined) !== (baseUrl === undefined)) {
     const [given, other] = slug === undefined ? ['--base-url', '--cluster'] : ['--cluster', '--base-url'];

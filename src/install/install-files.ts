@@ -13,8 +13,8 @@ export type InstallFolder =
   | 'pod-disruption-budget-v1beta1'
   | 'upgrade';
 
-/** The YAML text of every file of a folder, one object each. */
-export type InstallFiles = Readonly<Record<InstallFolder, readonly string[]>>;
+/** The YAML text of every file of a folder, one object each. `cel`: the definitions with rules (Kubernetes 1.25 and later). */
+export type InstallFiles = Readonly<Record<InstallFolder | 'cel', readonly string[]>>;
 
 const ROOT = fileURLToPath(new URL('../../templates/install', import.meta.url));
 const LISTS = ['kustomization.yaml', 'Kustomization'];
@@ -24,6 +24,7 @@ export function readInstallFiles(root: string = ROOT): InstallFiles {
   const read = (folder: InstallFolder): readonly string[] => readFolder(join(root, folder));
   return {
     crds: read('crds'),
+    cel: readFolder(join(root, '..', '..', 'crds', 'cel')),
     operator: read('operator'),
     cluster: read('cluster'),
     namespace: read('namespace'),

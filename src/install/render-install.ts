@@ -16,7 +16,7 @@ const EGRESS_PORTS = ['spec', 'egress', 1, 'ports'] as const;
 const OPEN_PORTS: ReadonlySet<number> = new Set([443, 6443]);
 
 /** The namespace and the custom resource definitions. The same files always give the same bytes. */
-export function renderCrds(files: InstallFiles): Manifest {
+export function renderCrds(files: InstallFiles, { cel = false }: { readonly cel?: boolean } = {}): Manifest {
   return manifest(
     [
       "The operator's namespace and custom resource definitions; apply this before operator.yaml.",
@@ -24,7 +24,7 @@ export function renderCrds(files: InstallFiles): Manifest {
       'Do not `kubectl delete -f` this file to remove the operator: it deletes every ApplicationInstance, Operation and Cluster',
       'resource. Releases stay installed even then.',
     ],
-    files.crds,
+    cel ? [...files.crds.slice(0, -files.cel.length), ...files.cel] : files.crds,
   );
 }
 
@@ -60,8 +60,8 @@ export function renderOperator(files: InstallFiles, options: OperatorOptions = {
  *
  * @throws InstallOptionError
  */
-export function renderAll(files: InstallFiles, options: OperatorOptions = {}): Manifest {
-  const crds = renderCrds(files);
+export function renderAll(files: InstallFiles, options: OperatorOptions & { readonly cel?: boolean } = {}): Manifest {
+  const crds = renderCrds(files, options);
   const operator = renderOperator(files, options);
   const twice =
     'On a cluster without the definitions apply it twice: kubectl looks up the kind Cluster before it makes it.';

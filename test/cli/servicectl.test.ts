@@ -36,6 +36,9 @@ describe('servicectl operator manifest', () => {
     expect(kindsIn(crds.out)).toEqual(['Namespace', ...Array(3).fill('CustomResourceDefinition')]);
     expect(kindsIn(operator.out)).toContain('Deployment');
     expect([all.code, crds.code, operator.code]).toEqual([0, 0, 0]);
+    const rules = await run(['operator', 'manifest', '--crds-only', '--cel']);
+    expect([rules.code, kindsIn(rules.out)]).toEqual([0, kindsIn(crds.out)]);
+    expect([rules.out, crds.out].map((text) => text.includes('x-kubernetes-validations'))).toEqual([true, false]);
   });
 
   it('takes every option and prints JSON that kubectl takes too', async () => {

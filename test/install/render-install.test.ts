@@ -133,6 +133,13 @@ describe('the manifest of the definitions', () => {
     ]);
     expect(read(text)).toEqual(objects);
     expect(objects[0]?.metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+    expect(text).not.toContain('x-kubernetes-validations');
+  });
+
+  it('holds the same objects with rules where they are asked for', () => {
+    const { text, objects } = renderCrds(files, { cel: true });
+    expect(objects.map(id)).toEqual(renderCrds(files).objects.map(id));
+    expect(text.match(/x-kubernetes-validations/g)?.length).toBeGreaterThan(3);
   });
 });
 
