@@ -44,8 +44,8 @@ export function planCertificates(
   const forget = at >= authority.validFromDate.getTime() + SERVING_LIFETIME_MS ? keys.retired : [];
   return {
     start: false,
-    // One overlap at a time.
-    authority: isDue(authority, at) && isByAuthority,
+    // One overlap at a time, and never before something valid is served, which the old authority still signs.
+    authority: isDue(authority, at) && isByAuthority && isUsable,
     serving: !isUsable || (published && (!isByAuthority || isDue(serving, at))),
     forget: isByAuthority ? forget : [],
   };

@@ -227,5 +227,65 @@ describe('a rotation', () => {
   });
 });
 
+describe('a process that ends in the middle', () => {
+  const SECRET_MADE = { method: 'POST', of: '/secrets' };
+  const SECRET_CHANGED = { method: 'PATCH', of: '/secrets/service-operator-webhook' };
+  const BUNDLE = { method: 'PATCH', of: '/validatingwebhookconfigurations/service-operator' };
+  const ends = ['before', 'after'] as const;
+
+  it.each([SECRET_MADE, BUNDLE].flatMap((write) => ends.map((cut) => ({ ...write, cut }))))(
+    'of its first work leaves nothing that the next cannot go on from ($cut $method $of)',
+    async ({ method, of, cut }) => {
+      await world.configure();
+      world.sandbox.faults.add({ match: (asked) => asked.method === method && asked.path.endsWith(of), cut });
+      const first = await world.keep();
+      const made = await world.stored();
+      await first.stop();
+      world.sandbox.faults.clear();
+      const second = await world.keep();
+      await expectAllInPlace(second);
+      expect(made === undefined).toBe(of === SECRET_MADE.of && cut === 'before');
+      expect(await world.stored()).toEqual(made ?? (await world.stored()));
+    },
+  );
+
+  it.each([SECRET_CHANGED, BUNDLE].flatMap((write) => ends.map((cut) => ({ ...write, cut }))))(
+    'of a rotation does neither ($cut $method $of)',
+    async ({ method, of, cut }) => {
+      await world.configure();
+      const first = await world.keep();
+      for (let renewal = 0; renewal < RENEWALS; renewal += 1) await world.pass(RENEWAL);
+      world.sandbox.faults.add({ match: (asked) => asked.method === method && asked.path.endsWith(of), cut });
+      const [trusted] = await world.bundles();
+      await world.pass(RENEWAL);
+      expect(isTrustedBy(first.served.at(-1), trusted)).toBe(true);
+      await first.stop();
+      world.sandbox.faults.clear();
+      const [before] = await world.bundles();
+      const second = await world.keep();
+      expect(isTrustedBy(second.served.at(-1), before)).toBe(true);
+      await world.pass(MINUTE);
+      await world.pass(MINUTE);
+      await expectAllInPlace(second);
+      expect(authoritiesIn((await world.bundles())[0])).toBe(2);
+      expect(isTrustedBy(second.served.at(-1), trusted)).toBe(false);
+    },
+  );
+
+  it('and stays away until all it served has ended serves something valid at its first look', async () => {
+    await world.configure();
+    await (await world.keep()).stop();
+    world.clock.advance(RENEWALS * RENEWAL + RENEWAL);
+    const [trusted] = await world.bundles();
+    const kept = await world.keep();
+    expect(kept.keeper.ends?.getTime()).toBeGreaterThan(world.clock.now().getTime());
+    expect(isTrustedBy(kept.served.at(-1), trusted)).toBe(true);
+    await world.pass(MINUTE);
+    await world.pass(MINUTE);
+    await expectAllInPlace(kept);
+    expect(isTrustedBy(kept.served.at(-1), trusted)).toBe(false);
+  });
+});
+
 /** Framed like a certificate. */
 const BROKEN = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
