@@ -16,10 +16,22 @@ export interface Connection {
 
 /** How long headers and certificates are reused before the files and plugins behind them are asked again. */
 const REUSE_MS = 10_000;
+/**
+ * How long connections of a credential that was replaced stay: longer than any request may take. Only watches last longer;
+ * they end then, and are opened anew with the credential of the day.
+ */
+export const RETIRED_MS = 60_000;
+
+interface Pool {
+  readonly dispatcher: Dispatcher;
+  /** Set while another credential is in use; aborted when this one comes back. */
+  retiring?: AbortController;
+}
 
 /**
  * The credential of one cluster, read again as it rotates: token files, certificates on disk, exec plugins.
- * A changed CA or client certificate gets a new connection pool; running requests finish on the old one.
+ * A changed CA or client certificate gets a new connection pool. The old one is not closed, since a request may hold it that
+ * has not left yet; it is destroyed when every such request has had its time.
  */
 export class ClusterCredentials implements AsyncDisposable {
   /** Address of the API server, without a trailing slash. */
@@ -31,7 +43,8 @@ export class ClusterCredentials implements AsyncDisposable {
   readonly #clock: Clock;
   #current: { readonly connection: Connection; readonly until: number } | undefined;
   #loading: Promise<Connection> | undefined;
-  readonly #pools = new Map<string, Dispatcher>();
+  readonly #pools = new Map<string, Pool>();
+  readonly #disposed = new AbortController();
 
   constructor(deps: { readonly source: KubeconfigSource; readonly clock: Clock }) {
     this.#clock = deps.clock;
@@ -40,7 +53,13 @@ export class ClusterCredentials implements AsyncDisposable {
     this.server = currentCluster(this.#config).server.replace(/\/+$/, '');
   }
 
+  /** Aborted as this is disposed of: what runs ends then, and what comes later is refused. */
+  get disposed(): AbortSignal {
+    return this.#disposed.signal;
+  }
+
   async connection(): Promise<Connection> {
+    this.disposed.throwIfAborted();
     const current = this.#current;
     if (current !== undefined && this.#clock.now().getTime() < current.until) return current.connection;
     this.#loading ??= this.#load().finally(() => {
@@ -56,8 +75,11 @@ export class ClusterCredentials implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#pools.values()].map(async (pool) => pool.destroy()));
+    if (this.disposed.aborted) return;
+    this.#disposed.abort(new Error('the connection to the cluster was disposed of'));
+    const pools = [...this.#pools.values()];
     this.#pools.clear();
+    await Promise.all(pools.map(async ({ dispatcher }) => dispatcher.destroy()));
   }
 
   async #load(): Promise<Connection> {
@@ -69,6 +91,7 @@ export class ClusterCredentials implements AsyncDisposable {
     } catch (error) {
       throw invalid(`the credential for ${this.server} cannot be read: ${messageOf(error).slice(0, 500)}`, error);
     }
+    this.disposed.throwIfAborted();
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries((options.headers ?? {}) as Record<string, unknown>)) {
       headers[name.toLowerCase()] = String(value).trim();
@@ -76,18 +99,36 @@ export class ClusterCredentials implements AsyncDisposable {
     if (typeof options.auth === 'string')
       headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
     const poolKey = fingerprint(options);
-    let dispatcher = this.#pools.get(poolKey);
-    if (dispatcher === undefined) {
-      dispatcher = this.#openPool(options);
-      for (const [key, old] of this.#pools) {
-        this.#pools.delete(key);
-        void old.close().catch(() => undefined);
-      }
-      this.#pools.set(poolKey, dispatcher);
-    }
+    const dispatcher = this.#use(poolKey, options);
     const connection = { dispatcher, headers };
     this.#current = { connection, until: this.#clock.now().getTime() + REUSE_MS };
     return connection;
+  }
+
+  #use(poolKey: string, options: RequestOptions): Dispatcher {
+    const pool = this.#pools.get(poolKey) ?? { dispatcher: this.#openPool(options) };
+    pool.retiring?.abort();
+    delete pool.retiring;
+    this.#pools.set(poolKey, pool);
+    for (const [key, old] of this.#pools) {
+      if (old !== pool && old.retiring === undefined) void this.#retire(key, old);
+    }
+    return pool.dispatcher;
+  }
+
+  /** Never rejects. */
+  async #retire(key: string, pool: Pool): Promise<void> {
+    const retiring = new AbortController();
+    pool.retiring = retiring;
+    try {
+      await this.#clock.sleep(RETIRED_MS, AbortSignal.any([retiring.signal, this.disposed]));
+    } catch {
+      return;
+    }
+    // It came back, or was disposed of, in the very moment.
+    if (pool.retiring !== retiring || this.#pools.get(key) !== pool) return;
+    this.#pools.delete(key);
+    await pool.dispatcher.destroy();
   }
 
   #openPool(options: RequestOptions): Dispatcher {

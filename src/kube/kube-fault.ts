@@ -12,7 +12,7 @@ export const ANSWER_UNREADABLE = 'AnswerUnreadable';
 export const KIND_NOT_FOUND = 'KindNotFound';
 /** The kubeconfig cannot be used; the message says which part. */
 export const KUBECONFIG_INVALID = 'KubeconfigInvalid';
-/** The caller's signal aborted the request. */
+/** The caller's signal aborted the request, or the connection was disposed of. */
 export const ABORTED = 'Aborted';
 
 /** The `Status` object that the API server answers with instead of a resource. */

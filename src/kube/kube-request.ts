@@ -123,12 +123,16 @@ async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const where = whereOf(deps, ask);
-  if (signal?.aborted) throw aborted(where, signal);
+  const { disposed } = deps.credentials;
+  const ended = (): AbortSignal | undefined => [signal, disposed].find((each) => each?.aborted === true);
+  const before = ended();
+  if (before !== undefined) throw aborted(where, before);
   const inner = new AbortController();
   const done = new AbortController();
   let late = false;
-  const onAbort = (): void => inner.abort(signal?.reason);
+  const onAbort = (): void => inner.abort(ended()?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
+  disposed.addEventListener('abort', onAbort, { once: true });
   const deadline = deps.clock.sleep(deps.timeoutMs, done.signal).then(
     () => {
       late = true;
@@ -141,23 +145,20 @@ async function withDeadline<T>(
     return await Promise.race([work(inner.signal), rejection(inner.signal)]);
   } catch (error) {
     if (late) throw new KubeError(`${where}: no answer within ${deps.timeoutMs} ms`, { status: 0, reason: TIMED_OUT });
-    if (hasAborted(signal)) throw aborted(where, signal);
+    const end = ended();
+    if (end !== undefined) throw aborted(where, end);
     if (error instanceof KubeError) throw error;
     throw new KubeError(`${where}: ${describe(error)}`, { status: 0, reason: CONNECTION_FAILED, cause: error });
   } finally {
     done.abort();
     signal?.removeEventListener('abort', onAbort);
+    disposed.removeEventListener('abort', onAbort);
     void deadline;
   }
 }
 
 function aborted(where: string, signal: AbortSignal): KubeError {
   return new KubeError(`${where}: aborted`, { status: 0, reason: ABORTED, cause: signal.reason });
-}
-
-/** A question of its own, since the type checker remembers the answer from before the wait. */
-function hasAborted(signal: AbortSignal | undefined): signal is AbortSignal {
-  return signal?.aborted === true;
 }
 
 async function rejection(signal: AbortSignal): Promise<never> {
