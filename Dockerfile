@@ -1,6 +1,6 @@
 # Both programs, as two targets: control-plane and operator. docs/images.md says how to build and run them.
 #
-#   docker build --target operator -t service-operator:0.1.0 .
+#   docker build --target operator -t service-operator:0.2.0 .
 #
 # Only features that every BuildKit has: no `# syntax=` line, which would be one more image to mirror.
 
@@ -62,7 +62,7 @@ COPY bin bin
 COPY --from=build /build/dist dist
 # A number, so that a cluster can see that it is not root.
 USER 65532:65532
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
