@@ -20,7 +20,7 @@ export const Reason = {
   // ApplicationInstance, ours.
   /** Degraded=True, Ready=False: the first installation failed. */
   HelmReleaseInstallFailed: 'HelmReleaseInstallFailed',
-  /** Degraded=True, Ready=False: the release was taken back to its last good revision. */
+  /** Degraded=True, Ready=False: the release was taken back to its last good revision. Not set yet. */
   HelmReleaseRolledBack: 'HelmReleaseRolledBack',
   /** Ready=False: the release controller has not looked at the newest release yet, or says nothing we know. */
   HelmReleasePending: 'HelmReleasePending',
@@ -62,7 +62,7 @@ export const Reason = {
   // Apply and source, on the object or on the Cluster's `Synced`.
   /** Synced=True: the revision is fetched and everything in it is applied. */
   Applied: 'Applied',
-  /** Synced=Unknown: the revision is being fetched or applied. */
+  /** Synced=Unknown: the revision is being fetched or applied. Not set yet. */
   Applying: 'Applying',
   /** A file of the source is not a manifest that is taken; the message names file and field. */
   ManifestInvalid: 'ManifestInvalid',
@@ -82,7 +82,7 @@ export const Reason = {
   SourceUnreachable: 'SourceUnreachable',
   /** Somebody rewrote the branch that the source reads. */
   HistoryRewritten: 'HistoryRewritten',
-  /** The control plane named no source yet. */
+  /** The control plane named no source yet. Not set yet. */
   SourceNotConfigured: 'SourceNotConfigured',
   /** Some objects of the revision are not applied; the message names the first. */
   PartlyApplied: 'PartlyApplied',
@@ -92,7 +92,7 @@ export const Reason = {
   AllFilesPresent: 'AllFilesPresent',
 
   // Operation.
-  /** Accepted=True: the operation will run. */
+  /** Accepted=True: the operation will run. Not set yet. */
   OperationAccepted: 'OperationAccepted',
   /** Blocked=True: the template is not one that this operator runs. */
   TemplateNotSupported: 'TemplateNotSupported',
@@ -120,7 +120,7 @@ export const Reason = {
   CredentialExpired: 'CredentialExpired',
   /** Authenticated=False: the control plane does not accept the credential; an admin must act. */
   CredentialRefused: 'CredentialRefused',
-  /** Authenticated=True: the credential was replaced in time. */
+  /** Authenticated=True: the credential was replaced in time. Not set yet. */
   CredentialRotated: 'CredentialRotated',
   /** Authenticated=False: the record is disabled at the control plane. */
   ClusterDisabled: 'ClusterDisabled',
@@ -146,7 +146,7 @@ export const Reason = {
   NamespacesGranted: 'NamespacesGranted',
   /** Stalled=True: there is a second Cluster resource; one operator serves one. */
   DuplicateCluster: 'DuplicateCluster',
-  /** Stalled=True: `spec.controlPlaneBaseUrl` or another setting cannot be used. */
+  /** Authenticated=False: `spec.controlPlaneBaseUrl` or another setting cannot be used. */
   ConfigurationInvalid: 'ConfigurationInvalid',
   /** OperatorUpToDate=True: the version that the control plane asks for runs. */
   OperatorCurrent: 'OperatorCurrent',

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Reason } from '../../src/resources/reasons.ts';
 
@@ -16,6 +17,15 @@ describe('condition reasons', () => {
     const lines = source.split('\n').map((line) => line.trim());
     const bare = lines.filter((line, index) => /^\w+: '\w+',$/.test(line) && !lines[index - 1]?.endsWith('*/'));
     expect(bare).toEqual([]);
+  });
+
+  it('are set somewhere, or say that they are not yet', () => {
+    const root = join(import.meta.dirname, '..', '..', 'src');
+    const files = globSync('**/*.ts', { cwd: root }).filter((file) => file !== join('resources', 'reasons.ts'));
+    const program = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
+    const unset = Object.keys(Reason).filter((name) => !new RegExp(`\\bReason\\.${name}\\b|'${name}'`).test(program));
+    const said = [...source.matchAll(/Not set yet\. \*\/\s+(\w+):/g)].map((match) => match[1]);
+    expect(said).toEqual(unset);
   });
 
   it('hold those of the specification', () => {
