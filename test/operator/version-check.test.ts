@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { OPERATOR_VERSION } from '../../src/operator/operator-version.ts';
 import { VersionCheck } from '../../src/operator/version-check.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { FakeControlPlane } from './fake-control-plane.ts';
+import { OperatorWorld } from './operator-world.ts';
 
 /** An operator of one version, and what it says of the control planes that it hears of. */
 class Checked {
@@ -78,5 +81,27 @@ describe('the check of the two versions', () => {
     const { told, warnings } = new Checked('0.4.0').hear('', 'latest', '0.3.0', 'unknown');
     expect([told.length, warnings.length]).toEqual([1, 1]);
     expect(new Checked('dev').hear('0.3.0').told).toEqual([]);
+  });
+});
+
+describe('an operator', () => {
+  it('says in its Cluster that the control plane is too new, and later that it is not', async () => {
+    await using plane = await FakeControlPlane.start();
+    let version = '99.0.0';
+    plane.intercept = (_request, response) => {
+      response.setHeader('service-version', version);
+      return false;
+    };
+    await using world = await OperatorWorld.start();
+    await world.start();
+    plane.accounts.set('svcreg_a', 'fresh');
+    await world.join(plane.url, 'svcreg_a');
+    const { message } = await world.until('VersionSupported', 'False', 'OperatorTooOld');
+    expect(message).toContain(`The control plane is 99.0.0, this operator ${OPERATOR_VERSION}: upgrade the operator.`);
+    // It goes on all the same.
+    await world.until('ControllersHealthy', 'True', 'ControllersRunning');
+    version = OPERATOR_VERSION;
+    plane.configure({});
+    await world.until('VersionSupported', 'True', 'WithinSkew');
   });
 });
