@@ -265,6 +265,7 @@ export class ClusterSession {
   #contactChanged(state: ContactState, message: string): void {
     const connected = connectedCondition(state, message);
     if (connected !== undefined) this.#status.setConditions([connected]);
+    if (state !== 'connected') this.#registrar.contactLost();
   }
 
   #controllersRun(): void {
@@ -278,10 +279,9 @@ export class ClusterSession {
     if (policy === undefined) return;
     const text = JSON.stringify(policy);
     if (text === this.#lastPolicy) return;
-    const first = this.#lastPolicy === '';
-    this.#lastPolicy = text;
-    if (first) this.#mayReconcile.resolve();
+    if (this.#lastPolicy === '') this.#mayReconcile.resolve();
     else this.#core.policyChanged();
+    this.#lastPolicy = text;
   }
 
   #policy(): ClusterPolicy {

@@ -51,7 +51,8 @@ export async function readCredentials(api: ClusterApi, namespace: string, signal
 }
 
 /**
- * Stores what a registration gave.
+ * Stores what a registration gave. A `ca.crt` that is there stays: it verified the connection that the registration came by,
+ * and whoever put it there may know of a proxy before the control plane, which the answer knows nothing of.
  *
  * @param spentTokens fingerprints, the one just used first
  * @throws KubeError
@@ -63,12 +64,16 @@ export async function storeCredentials(
   spentTokens: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
+  const { namespace = '' } = cluster.metadata;
+  // Read right before: an admin may have changed it since the registration began.
+  const { caCertificate: present } = await readCredentials(api, namespace, signal);
+  const caCertificate = present.trim() === '' ? granted.ca_certificate : present;
   await writeSecret(
     api,
     {
-      namespace: cluster.metadata.namespace ?? '',
+      namespace,
       name: CREDENTIALS_SECRET,
-      data: { token: new Secret(granted.token), 'ca.crt': new Secret(granted.ca_certificate) },
+      data: { token: new Secret(granted.token), 'ca.crt': new Secret(caCertificate) },
       owner: ownerOf(cluster),
       labels: { [CLUSTER_ID_LABEL]: granted.cluster_id },
       annotations: {

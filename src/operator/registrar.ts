@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { Condition } from '../protocol/condition.ts';
+import type { RegisterResponse } from '../protocol/register.ts';
 import { CLUSTER_RULES } from '../resources/cluster-rules.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { brokenRule } from '../resources/object-rule.ts';
@@ -21,6 +22,7 @@ import {
   tokenInSecret,
 } from './registration-token.ts';
 import { registerCluster } from './register-cluster.ts';
+import { isVerifiedBy } from './verify-server.ts';
 
 export interface RegistrarDeps {
   readonly api: ClusterApi;
@@ -46,7 +48,7 @@ export interface RegistrarDeps {
 type TokenPlace = 'resource' | 'secret';
 
 const RETRY = { minMs: 1000, maxMs: 60_000 };
-/** How often the Secret is read while there is no accepted credential: an admin may put one there by hand. */
+/** How often the Secret is read while there is no accepted credential or no answer: an admin may mend either by hand. */
 const LOOK_MS = 10_000;
 const IDLE_MS = 300_000;
 
@@ -61,6 +63,8 @@ export class Registrar implements AsyncDisposable {
   /** Fingerprints: of the token in the resource, and of the one in the Secret. */
   readonly #refused = new Map<TokenPlace, string>();
   #failures = 0;
+  /** Waits as long as nothing is expected to change. */
+  #isIdle = false;
 
   constructor(deps: RegistrarDeps) {
     this.#deps = deps;
@@ -69,6 +73,11 @@ export class Registrar implements AsyncDisposable {
   /** The `Cluster` resource changed. */
   clusterChanged(): void {
     this.#wake.ring();
+  }
+
+  /** The control plane stopped answering: an admin may mend that by another CA in the Secret. */
+  contactLost(): void {
+    if (this.#isIdle) this.#wake.ring();
   }
 
   /** Runs until aborted. */
@@ -83,7 +92,9 @@ export class Registrar implements AsyncDisposable {
         if (error instanceof KeyRingUnreadable) this.#misconfigured(error.message);
         wait = this.#retry();
       }
+      this.#isIdle = wait === IDLE_MS;
       await this.#wake.waitAtMost(wait, this.#deps.clock, signal).catch(() => undefined);
+      this.#isIdle = false;
     }
   }
 
@@ -156,7 +167,7 @@ export class Registrar implements AsyncDisposable {
       case 'registered': {
         this.#deps.contact.answered();
         const spent = [registrationFingerprint(token), ...credentials.spentTokens];
-        await this.#store(cluster, outcome.granted, spent, signal);
+        await this.#store(cluster, await this.#withFittingRoots(outcome.granted, cluster, signal), spent, signal);
         await labelKeypair(this.#deps.api, cluster, outcome.granted.cluster_id, signal);
         this.#failures = 0;
         this.#deps.logger.info({ clusterId: outcome.granted.cluster_id }, 'registered');
@@ -181,6 +192,14 @@ export class Registrar implements AsyncDisposable {
     }
   }
 
+  /** Roots that do not verify the server that is reached, such as those behind a proxy, would cut this operator off. */
+  async #withFittingRoots(granted: RegisterResponse, cluster: Cluster, signal: AbortSignal): Promise<RegisterResponse> {
+    const roots = granted.ca_certificate;
+    if (roots === '' || (await isVerifiedBy(roots, cluster.spec.controlPlaneBaseUrl, signal))) return granted;
+    this.#deps.logger.warn('the roots that the control plane names do not verify its address; they are not kept');
+    return { ...granted, ca_certificate: '' };
+  }
+
   /** A spent token that cannot be deleted harms nobody; it is tried again at the next look. */
   async #forgetToken(cluster: Cluster, signal: AbortSignal): Promise<void> {
     try {
@@ -194,7 +213,7 @@ export class Registrar implements AsyncDisposable {
   /** The token is spent, so the answer must not be lost to one failed write. */
   async #store(
     cluster: Cluster,
-    granted: Parameters<typeof storeCredentials>[2],
+    granted: RegisterResponse,
     spentTokens: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -229,7 +248,8 @@ export class Registrar implements AsyncDisposable {
       this.#deps.onCredentials({ ...credentials, clusterId });
       this.#deps.session.use(client, identity);
     }
-    return this.#deps.session.state === 'stopped' ? LOOK_MS : IDLE_MS;
+    const works = this.#deps.session.state !== 'stopped' && this.#deps.contact.state === 'connected';
+    return works ? IDLE_MS : LOOK_MS;
   }
 
   /** One client for one address and CA; another address or CA gets another. */

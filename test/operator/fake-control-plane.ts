@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { AgentConfig } from '../../src/protocol/agent-config.ts';
 import { AppError } from '../../src/protocol/app-error.ts';
@@ -33,6 +34,12 @@ export function aConfig(change: Partial<AgentConfig> = {}): AgentConfig {
   };
 }
 
+/** PEM texts. */
+export interface ServerTls {
+  readonly cert: string;
+  readonly key: string;
+}
+
 type Intercept = (request: SeenRequest, response: ServerResponse) => boolean;
 
 /** Speaks the agent protocol over real HTTP: register, held config, events with their MAC; and misbehaves on demand. */
@@ -48,22 +55,26 @@ export class FakeControlPlane implements AsyncDisposable {
   #revision = 1;
   #minted = 0;
   readonly #held = new Set<() => void>();
-  readonly #server: Server;
+  /** What a registration is answered. */
+  caCertificate = '';
+  readonly #server: Server | TlsServer;
 
-  private constructor() {
-    this.#server = createServer((request, response) => {
+  private constructor(tls?: ServerTls) {
+    const take = (request: IncomingMessage, response: ServerResponse): void => {
       this.#take(request, response).catch((error: unknown) => this.#refuse(response, error));
-    });
+    };
+    this.#server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
   }
 
-  static async start(): Promise<FakeControlPlane> {
-    const plane = new FakeControlPlane();
+  static async start(tls?: ServerTls): Promise<FakeControlPlane> {
+    const plane = new FakeControlPlane(tls);
     await plane.listen(0);
     return plane;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const scheme = this.#server instanceof TlsServer ? 'https' : 'http';
+    return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async listen(port: number): Promise<void> {
@@ -77,6 +88,13 @@ export class FakeControlPlane implements AsyncDisposable {
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
+  }
+
+  /** Serves with another certificate from now on, to whoever connects again. */
+  useCertificate(tls: ServerTls): void {
+    if (!(this.#server instanceof TlsServer)) throw new Error('this one speaks plain HTTP');
+    this.#server.setSecureContext(tls);
+    this.#server.closeAllConnections();
   }
 
   configure(change: Partial<AgentConfig>): void {
@@ -158,7 +176,7 @@ export class FakeControlPlane implements AsyncDisposable {
       rotate_after: '2026-12-05T00:00:00.000Z',
       connectivity_mode: this.#config.connectivity_mode,
       signing_public_keys: this.#config.signing_public_keys,
-      ca_certificate: '',
+      ca_certificate: this.caCertificate,
     });
   }
 
