@@ -59,6 +59,11 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const { clock, logger, random, randomBytes } = deps;
   await using started = new AsyncDisposableStack();
   const tls = config.tls === undefined ? undefined : await readTlsFiles(config.tls);
+  if (tls?.root === '' && !tls.isPublic) {
+    logger.warn(
+      'SERVICE_TLS_CERT does not hold the self-signed root of its chain and no public root signed it: operators verify this server only by a root that an admin put into ca.crt of service-operator-credentials; add the root to the file',
+    );
+  }
   prepareDataFolders(config);
   const store = started.use(await openStore({ url: config.databaseUrl, clock, logger }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
