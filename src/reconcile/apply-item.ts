@@ -17,8 +17,9 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
   const { inventory } = pass.deps;
   const namespace = ref.namespace ?? '';
   if (pass.apiIsGone) return apiIsGone(Reason.ApplyFailed);
+  let live: KubeObject | undefined;
   try {
-    let live = await pass.liveIfAllowed(ref, signal);
+    live = await pass.liveIfAllowed(ref, signal);
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
       const decision = decideApply({
         desired: item.object,
@@ -53,7 +54,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
     signal.throwIfAborted();
     pass.noteAnswer(!isNoAnswer(error));
     if (isDenied(error)) pass.deps.grants?.doubt(namespace);
-    return outcomeOfFailure(error, 'apply', namespace);
+    return outcomeOfFailure(error, 'apply', namespace, live);
   }
 }
 

@@ -13,13 +13,13 @@ import { pairOf } from './source-pair.ts';
 export class HandEdits {
   #wanted: ReadonlyMap<string, DesiredItem> = new Map();
   #of: DesiredSet | undefined;
-  /** By UID the generation whose departure was told: a status that is written again is no further edit. */
-  readonly #told = new Map<string, number>();
+  /** By UID the generation and owners whose departure was told: a status that is written again is no further edit. */
+  readonly #told = new Map<string, string>();
   readonly #paused = new Set<string>();
 
   /** Whether the set has to be looked at again for this change of a delivered object. */
   calls(set: DesiredSet | undefined, object: KubeObject, isGone: boolean): boolean {
-    const { uid = '', generation = 0 } = object.metadata;
+    const { uid = '' } = object.metadata;
     if (isGone) {
       this.#told.delete(uid);
       this.#paused.delete(uid);
@@ -35,8 +35,9 @@ export class HandEdits {
       this.#told.delete(uid);
       return false;
     }
-    if (this.#told.get(uid) === generation) return false;
-    this.#told.set(uid, generation);
+    const edit = editOf(object);
+    if (this.#told.get(uid) === edit) return false;
+    this.#told.set(uid, edit);
     return true;
   }
 
@@ -48,6 +49,11 @@ export class HandEdits {
     }
     return this.#wanted.get(objectKey(refOf(object)));
   }
+}
+
+/** Who gives up a field changes no generation, only who the owners are. */
+function editOf({ metadata: { generation = 0, managedFields = [] } }: KubeObject): string {
+  return JSON.stringify([generation, managedFields.map(({ manager, operation }) => [manager, operation])]);
 }
 
 /** An object that the newest delivery has not reached yet differs for a better reason. */

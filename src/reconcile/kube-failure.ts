@@ -1,5 +1,7 @@
 import { KubeError } from '../kube/cluster-api.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
 import { Reason } from '../resources/reasons.ts';
+import { giveUpCommand, managerIn } from './give-up-fields.ts';
 import { conflict, failed, refused, type Refusal } from './refusal.ts';
 
 const MAX_CAUSES = 5;
@@ -27,10 +29,19 @@ export function apiIsGone(reason: Reason): Refusal {
   return failed(reason, 'the API server does not answer; not tried in this pass');
 }
 
-/** What a refused or failed write comes to, in words that say what to do. Errors that are not the server's are thrown on. */
-export function outcomeOfFailure(error: unknown, verb: 'apply' | 'delete', namespace: string): Refusal {
+/**
+ * What a refused or failed write comes to, in words that say what to do. Errors that are not the server's are thrown on.
+ *
+ * @param live the object as it stood, for the command that ends a conflict
+ */
+export function outcomeOfFailure(
+  error: unknown,
+  verb: 'apply' | 'delete',
+  namespace: string,
+  live?: KubeObject,
+): Refusal {
   if (!(error instanceof KubeError)) throw error;
-  if (isFieldConflict(error)) return conflict(Reason.ApplyConflict, conflictMessage(error));
+  if (isFieldConflict(error)) return conflict(Reason.ApplyConflict, conflictMessage(error, live));
   const reason = verb === 'apply' ? Reason.ApplyFailed : Reason.DeleteFailed;
   if (error.status === 0) return failed(reason, `the API server does not answer: ${error.message}`);
   if (isForbiddenByRbac(error)) {
@@ -46,17 +57,19 @@ export function notGrantedMessage(namespace: string): string {
   );
 }
 
-/** Names field manager and field path of every conflict (specification, "Job result body"). */
-export function conflictMessage(error: KubeError): string {
+/** Names field manager and field path of every conflict (specification, "Job result body"), and how to end it. */
+function conflictMessage(error: KubeError, live: KubeObject | undefined): string {
   const causes = error.causes.filter((cause) => cause.field !== undefined);
   const shown = causes.slice(0, MAX_CAUSES).map((cause) => {
-    const manager = /conflict with "([^"]+)"/.exec(cause.message ?? '')?.[1];
+    const manager = managerIn(cause.message);
     return manager === undefined
       ? `${cause.field}: ${cause.message ?? 'owned by another field manager'}`
       : `field manager "${manager}" owns ${cause.field}`;
   });
   const more = causes.length - shown.length;
-  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+  const command = giveUpCommand(live, error);
+  const named = shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
+  return command === undefined ? named : `${named}; to give what is set there up for what Git says: ${command}`;
 }
 
 /** The rights are missing, or the credential is not taken any more. An admission webhook that says no is not meant. */

@@ -107,4 +107,26 @@ describeRealCluster('what people do by hand in a cluster', (start) => {
       expect((await world.read(podinfo))?.['spec']).toMatchObject({ values: { replicaCount: 2 } });
     },
   );
+
+  it(
+    'an edit of a field that cannot be left out is given up by the command in the message, for good',
+    TIMEOUT,
+    async () => {
+      const delivered = ((await world.read(podinfo))?.['spec'] as { chart: { version: string } }).chart.version;
+      await world.admin.mergePatch(podinfo, { spec: { chart: { version: '6.5.9' } } }, { fieldManager: "eve's" });
+      const { message = '' } = await world.untilCluster('Synced', 'False ApplyConflict', 10_000);
+      expect(message).toContain(
+        `field manager "eve's" owns .spec.chart.version; to give what is set there up for what Git says: ` +
+          'kubectl -n shop patch applicationinstance.apps.service.io podinfo --type=json -p',
+      );
+      const patch = /-p '(.*)'/.exec(message)?.[1]?.replaceAll(String.raw`'\''`, "'") ?? '';
+      await world.admin.jsonPatch(podinfo, JSON.parse(patch), { fieldManager: 'kubectl-patch' });
+      await world.untilCluster('Synced', 'True Applied', 10_000);
+      const live = await world.read(podinfo);
+      expect(live?.['spec']).toMatchObject({ chart: { version: delivered } });
+      expect(live?.metadata.managedFields?.map(({ manager }) => manager)).not.toContain("eve's");
+      const next = delivered === '6.6.1' ? '6.5.0' : '6.6.1';
+      await world.plane.until(await world.accept({ ...UPDATE, chartVersion: next }), 'ready');
+    },
+  );
 });

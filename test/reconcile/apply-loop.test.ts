@@ -111,7 +111,11 @@ describe('the apply loop', () => {
     expect(report.outcomes.get('apps/shop/podinfo.yaml')).toEqual({
       state: 'conflict',
       reason: 'ApplyConflict',
-      message: 'field manager "kubectl" owns .spec.chart.version',
+      message:
+        'field manager "kubectl" owns .spec.chart.version; to give what is set there up for what Git says: ' +
+        "kubectl -n shop patch applicationinstance.apps.service.io podinfo --type=json -p '[" +
+        '{"op":"test","path":"/metadata/managedFields/0/manager","value":"kubectl"},' +
+        '{"op":"remove","path":"/metadata/managedFields/0"}]\'',
     });
     expect((await stage.read())?.spec.chart.version).toBe('6.5.4');
   });

@@ -5,8 +5,9 @@ import type { ApplyReport } from '../apply-report.ts';
 
 /** Named in one message; what is beyond is counted. */
 const MAX_NAMED = 20;
-/** Of one item's own message. */
-const MAX_ITEM_MESSAGE = 300;
+/** Of all items' own messages, shared out: one alone may print a whole command. */
+const MAX_MESSAGES = 6000;
+const MAX_ITEM_MESSAGE = 1500;
 
 interface BadItem {
   readonly key: string;
@@ -33,7 +34,9 @@ function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
   const reasons = new Set(bad.map(({ reason }) => reason));
   const [only] = reasons;
   const reason = reasons.size === 1 && only !== undefined ? only : Reason.PartlyApplied;
-  const named = bad.slice(0, MAX_NAMED).map((item) => `${item.key}: ${item.reason}: ${shorten(item.message)}`);
+  const shown = bad.slice(0, MAX_NAMED);
+  const room = Math.min(MAX_ITEM_MESSAGE, Math.floor(MAX_MESSAGES / shown.length));
+  const named = shown.map((item) => `${item.key}: ${item.reason}: ${shorten(item.message, room)}`);
   const message = `revision ${report.revision}: ${bad.length} of ${total} not applied: ${withMore(named, bad.length)}`;
   return { type: 'Synced', status: 'False', reason, message };
 }
@@ -84,6 +87,6 @@ function withMore(named: readonly string[], total: number): string {
   return named.join('; ') + (total > named.length ? `; and ${total - named.length} more` : '');
 }
 
-function shorten(message: string): string {
-  return message.length <= MAX_ITEM_MESSAGE ? message : `${message.slice(0, MAX_ITEM_MESSAGE - 1)}…`;
+function shorten(message: string, room: number): string {
+  return message.length <= room ? message : `${message.slice(0, room - 1)}…`;
 }

@@ -77,6 +77,11 @@ describe('syncConditions', () => {
     expect(synced?.message?.length).toBeLessThan(8000);
   });
 
+  it('leaves the message of a single bad item whole, with the command that it ends in', () => {
+    const bad: Outcome = { state: 'conflict', reason: 'ApplyConflict', message: `${'x'.repeat(1000)} command` };
+    expect(syncConditions(aReport({ 'apps/shop/a.yaml': bad }))[0]?.message).toMatch(/xxx command$/);
+  });
+
   it('lists what was kept although its file is gone, and says what to do', () => {
     const kept = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name: 'a' };
     expect(syncConditions(aReport({}, { removedWithoutTombstone: [kept] }))[1]).toEqual({
