@@ -8,7 +8,6 @@ import { operatorFieldIsChanged } from '../../reconcile/policy/operator-field-is
 import { refusalText, type PolicySituation, type PolicyViolation } from '../../reconcile/policy/policy-violation.ts';
 import { writesArePaused } from '../../reconcile/write-checks.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
-import { SIGNATURE_ANNOTATION } from '../../resources/labels.ts';
 import type { AdmissionRequest, ReviewAnswer } from './admission-review.ts';
 import { asJudged, judgedKind, namedObject, type Judged } from './judged-object.ts';
 
@@ -123,11 +122,7 @@ function warned(warning: string): ReviewAnswer {
 /** What is admitted and may surprise. */
 function oddities({ kind, object }: Judged, situation: PolicySituation, isBlocked: boolean): readonly string[] {
   const pause = writesArePaused(situation.policy, situation.namespace, object);
-  const isUnsigned = object.metadata.annotations?.[SIGNATURE_ANNOTATION] === undefined;
   return [
-    ...(isUnsigned
-      ? [`it carries no signature of the control plane (annotation ${SIGNATURE_ANNOTATION}); it is taken without one`]
-      : []),
     ...(pause === undefined ? [] : [pause.message]),
     ...(kind === 'Operation' && !isBlocked ? [operationIsNotRun(object)] : []),
   ];

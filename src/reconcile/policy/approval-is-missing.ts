@@ -1,16 +1,13 @@
 import type { Operation } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
-import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+import type { PolicyViolation } from './policy-violation.ts';
 
 /** The operation needs an approval and carries none. What is to be cancelled needs none: it does not run. */
-export function approvalIsMissing(
-  operation: Pick<Operation, 'metadata' | 'spec'>,
-  { policy }: Pick<PolicySituation, 'policy'>,
-): readonly PolicyViolation[] {
+export function approvalIsMissing(operation: Pick<Operation, 'metadata' | 'spec'>): readonly PolicyViolation[] {
   if (!needsApproval(operation) || operation.spec.approval?.statement !== undefined) return [];
   const message =
     'the operation needs an approval and carries no statement in spec.approval.statement; nobody in the cluster can ' +
-    `approve it; ${askForApproval(policy.clusterId)}`;
+    `approve it; ${NO_APPROVALS_YET}`;
   return [{ reason: Reason.ApprovalMissing, message }];
 }
 
@@ -18,7 +15,7 @@ export function needsApproval({ spec }: Pick<Operation, 'spec'>): boolean {
   return spec.approval?.required === true && spec.cancel !== true;
 }
 
-/** How an approved operation comes about. */
-export function askForApproval(clusterId: string): string {
-  return `ask for it there, and an approver signs it: POST /api/v1/clusters/${clusterId}/intents with action operate`;
-}
+/** What can be done without a statement that is valid: none is made yet. */
+export const NO_APPROVALS_YET =
+  'only the control plane approves, by its signature, and this version does neither that nor run operations: ' +
+  'delete the operation, or set spec.cancel';

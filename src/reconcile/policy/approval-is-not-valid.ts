@@ -4,7 +4,7 @@ import { ApprovalStatement, approvedSpecHash } from '../../protocol/approval-sta
 import type { PublicJwk } from '../../protocol/register.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
-import { askForApproval, needsApproval } from './approval-is-missing.ts';
+import { NO_APPROVALS_YET, needsApproval } from './approval-is-missing.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 
 const ALG = 'EdDSA';
@@ -26,7 +26,7 @@ export async function approvalIsNotValid(
       ? 'cannot be verified: the control plane has not given this cluster its public key (status.odooPublicKey of the Cluster)'
       : await faultOf(statement, policy.signingKey, operation, policy.clusterId, Math.floor(now.getTime() / 1000));
   if (fault === undefined) return [];
-  const message = `spec.approval.statement ${fault}; ${askForApproval(policy.clusterId)}`;
+  const message = `spec.approval.statement ${fault}; ${NO_APPROVALS_YET}`;
   return [{ reason: Reason.ApprovalInvalid, message }];
 }
 

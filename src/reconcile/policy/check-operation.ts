@@ -22,7 +22,7 @@ export async function checkOperation(
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetRef.namespace', name, situation)),
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...operationTemplateIsNotAllowed(operation, situation),
-    ...approvalIsMissing(operation, situation),
+    ...approvalIsMissing(operation),
     ...(await approvalIsNotValid(operation, situation)),
   ];
 }

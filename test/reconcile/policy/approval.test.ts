@@ -7,7 +7,9 @@ import { aNamespace, aPolicy, CLUSTER_ID } from '../manifests.ts';
 import { anOperation, approved, claimsFor, controlPlaneKey, NOW, sign } from './signed-approval.ts';
 
 const policy = aPolicy({ operationTemplates: ['velero-backup', 'scale'], signingKey: controlPlaneKey.publicJwk });
-const ASK = `ask for it there, and an approver signs it: POST /api/v1/clusters/${CLUSTER_ID}/intents with action operate`;
+const ASK =
+  'only the control plane approves, by its signature, and this version does neither that nor run operations: ' +
+  'delete the operation, or set spec.cancel';
 const SECONDS = NOW.getTime() / 1000;
 const operation = anOperation();
 

@@ -11,9 +11,9 @@ import { AdmissionWorld, byHand, hasKubectl, type Run } from './admission-world.
 const AT = `/api/v1/clusters/${CLUSTER_ID}`;
 const adds = (field: string): string => `an admin of the control plane adds to ${field} with: PATCH ${AT}`;
 const NAMESPACES = 'allowed: shop, narrow, bare, brief';
-const ASK = `ask for it there, and an approver signs it: POST ${AT}/intents with action operate`;
-const UNSIGNED =
-  'Warning: it carries no signature of the control plane (annotation app.service.io/signature); it is taken without one\n';
+const ASK =
+  'only the control plane approves, by its signature, and this version does neither that nor run operations: ' +
+  'delete the operation, or set spec.cancel';
 const INSTANCES = 'applicationinstances';
 const OPERATIONS = 'operations';
 
@@ -113,7 +113,7 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
       expect(allowed).toEqual({
         code: 0,
         out: 'operation.ops.service.io/o created\n',
-        err: `${UNSIGNED}Warning: this operator version does not run operations (template rollout-restart)\n`,
+        err: 'Warning: this operator version does not run operations (template rollout-restart)\n',
       });
     });
 
@@ -193,7 +193,7 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
         ),
       );
       const made = await world.create(instance('mine'));
-      expect(made).toEqual({ code: 0, out: 'applicationinstance.apps.service.io/mine created\n', err: UNSIGNED });
+      expect(made).toEqual({ code: 0, out: 'applicationinstance.apps.service.io/mine created\n', err: '' });
       const label = ['label', 'applicationinstance', 'mine', '-n', 'shop', 'app.service.io/managed-by=control-plane'];
       const refusal =
         'Error from server (Forbidden): admission webhook "applicationinstances.admission.service.io" denied the request: ';
