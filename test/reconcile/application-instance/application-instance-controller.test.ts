@@ -235,11 +235,24 @@ describe('the end of an ApplicationInstance', () => {
     await stage.untilGone(instance);
     expect((await stage.cluster.api.get(release))?.metadata.uid).toBe(uid);
     expect(stage.operator.story.at(-1)).toMatch(/^int-1: Ready=False\/Orphaned/);
-    expect(stage.operator.events.at(-1)).toMatch(/^Warning Orphaned: .*deleted by hand, without a tombstone/);
+    expect(stage.operator.events.at(-1)).toBe(
+      'Warning Orphaned: what was made of it stays in the cluster (HelmRelease podinfo, OCIRepository podinfo): ' +
+        'it was deleted by hand, without a tombstone of the control plane',
+    );
     await stage.deliver();
     await stage.until('int-1', 'Ready', 'HelmReleaseReady');
     const kept = await stage.cluster.api.get<HelmRelease>(release);
     expect([kept?.metadata.uid, kept?.status?.history?.[0]?.version]).toEqual([uid, 1]);
+  });
+
+  it('by hand of one that was blocked and never released says that nothing stays', async () => {
+    await stage.deliver({ version: '7.0.0' });
+    await stage.until('int-1', 'Stalled', 'ChartNotAllowed');
+    await stage.cluster.api.delete(instance);
+    await stage.untilGone(instance);
+    expect(stage.operator.events.at(-1)).toMatch(
+      /^Warning Orphaned: nothing was released of it, so nothing stays in the cluster: it was deleted by hand/,
+    );
   });
 
   it('by tombstone with deletionPolicy Orphan keeps the release', async () => {

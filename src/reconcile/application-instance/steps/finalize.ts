@@ -42,13 +42,24 @@ async function uninstall(pass: InstancePass): Promise<StepResult> {
 }
 
 async function orphan(pass: InstancePass, isMeant: boolean): Promise<StepResult> {
-  const name = pass.instance.metadata.name;
   const why = isMeant
     ? 'spec.deletionPolicy is Orphan'
     : 'it was deleted by hand, without a tombstone of the control plane';
-  const message = `HelmRelease ${name} and its chart source stay in the cluster: ${why}`;
+  const message = `${whatStays(pass)}: ${why}`;
   pass.deps.recorder?.record(pass.instance, { type: 'Warning', reason: Reason.Orphaned, message });
   return await endInstance(pass, held(Reason.Orphaned, message));
+}
+
+/** A blocked instance was never released. What Flux has is seen only where the operator works; elsewhere it may be there. */
+function whatStays({ instance, watches, release, ociRepository, helmRepository }: InstancePass): string {
+  const { name, namespace = '' } = instance.metadata;
+  const owned = [release, ociRepository, helmRepository].flatMap((object) =>
+    object === undefined || !isOwned(object, instance) ? [] : [`${object.kind} ${object.metadata.name}`],
+  );
+  if (owned.length > 0) return `what was made of it stays in the cluster (${owned.join(', ')})`;
+  if (watches.flux.grantOf(namespace) === 'granted')
+    return 'nothing was released of it, so nothing stays in the cluster';
+  return `HelmRelease ${name} and its chart source stay in the cluster, where they are there`;
 }
 
 async function deleteOwned(pass: InstancePass, object: KubeObject): Promise<void> {
