@@ -67,7 +67,8 @@ export const OperationSpec = Type.Object(
           statement: Type.Optional(
             Type.String({
               maxLength: 8192,
-              description: 'Approval signed by the control plane for exactly this operation (compact JWS).',
+              description:
+                'Approval signed by the control plane for exactly this operation (compact JWS). This version makes none.',
             }),
           ),
         },

@@ -36,6 +36,9 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
       { name: 'Released', type: 'string', jsonPath: '.status.release.chartVersion' },
       condition('Ready', 'Ready', 'status'),
       condition('Reason', 'Ready', 'reason'),
+      // Ready stays what it was over a pause; this says Stable, Paused, what is under way, or why nothing will move.
+      condition('Status', 'Reconciling', 'reason'),
+      condition('Stalled', 'Stalled', 'status', 1),
       condition('Message', 'Ready', 'message', 1),
       AGE,
     ],
@@ -55,6 +58,7 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
     columns: [
       { name: 'Template', type: 'string', jsonPath: '.spec.template' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+      condition('Reason', 'Accepted', 'reason'),
       { name: 'Started', type: 'date', jsonPath: '.status.startedAt' },
       { name: 'Finished', type: 'date', jsonPath: '.status.finishedAt' },
       AGE,
@@ -78,6 +82,7 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
       condition('Authenticated', 'Authenticated', 'status'),
       condition('Connected', 'Connected', 'status'),
       condition('Synced', 'Synced', 'status'),
+      condition('Reason', 'Synced', 'reason'),
       { name: 'Revision', type: 'string', jsonPath: '.status.appliedRevision', priority: 1 },
       { name: 'Last contact', type: 'date', jsonPath: '.status.lastContactTime', priority: 1 },
       AGE,

@@ -57,6 +57,16 @@ describe('custom resource definitions', () => {
     expect(nodes.filter(([, node]) => !node['description']).map(([path]) => path)).toEqual([]);
   });
 
+  it.each([
+    ['ApplicationInstance', 'Status', 'Reconciling'],
+    ['Operation', 'Reason', 'Accepted'],
+    ['Cluster', 'Reason', 'Synced'],
+  ])('show in the listing of %s a column %s, where a pause says so', (kind, name, type) => {
+    const columns = RESOURCE_DEFINITIONS.find((definition) => definition.kind === kind)?.columns ?? [];
+    const jsonPath = `.status.conditions[?(@.type=="${type}")].reason`;
+    expect(columns.filter((column) => column.name === name)).toEqual([{ name, type: 'string', jsonPath }]);
+  });
+
   it('say of a field more than its name does, as a sentence and with nothing left open', () => {
     const poor = nodes.flatMap(([path, node]) => {
       const name =
