@@ -1,7 +1,7 @@
 import { systemClock } from '../runtime/clock.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { answerArguments } from '../runtime/program-arguments.ts';
-import { ConfigError, readConfig, VARIABLE_NAMES, type OperatorConfig } from './config.ts';
+import { readConfig, VARIABLE_NAMES } from './config.ts';
 import { startOperator } from './start-operator.ts';
 
 const PROGRAM = {
@@ -11,34 +11,32 @@ const PROGRAM = {
 };
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Runs until told to stop; the exit status: 0 after a signal, 1 after a fault, 2 for a configuration that cannot be used. */
+/** Runs until told to stop; the exit status: 0 after a signal, 1 after a fault, 2 where it could not start. */
 async function main(): Promise<number> {
   const answer = answerArguments(PROGRAM, process.argv.slice(2));
   if (answer !== undefined) {
     process[answer.stream].write(answer.text);
     return answer.exitCode;
   }
-  let config: OperatorConfig;
-  try {
-    // oxlint-disable-next-line node/no-process-env
-    config = readConfig(process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`service-operator: ${error.message}\n`);
-    return 2;
-  }
-  const logger = createLogger('service-operator', config.logLevel);
   const stopped = Promise.withResolvers<void>();
   for (const name of STOP_SIGNALS) process.once(name, () => stopped.resolve());
+  let logger;
+  let operator;
   try {
-    await using operator = await startOperator(config, {
-      clock: systemClock,
-      elapsedMs: () => performance.now(),
-      random: Math.random,
-      logger,
-    });
+    // oxlint-disable-next-line node/no-process-env
+    const config = readConfig(process.env);
+    logger = createLogger('service-operator', config.logLevel);
+    const elapsedMs = (): number => performance.now();
+    operator = await startOperator(config, { clock: systemClock, elapsedMs, random: Math.random, logger });
     logger.info({ namespace: config.namespace, probes: operator.probesUrl }, 'started');
-    await Promise.race([stopped.promise, operator.failed]);
+  } catch (error) {
+    // A variable, the kubeconfig or the address: the message says what to change.
+    process.stderr.write(`service-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
+  }
+  try {
+    await using running = operator;
+    await Promise.race([stopped.promise, running.failed]);
     logger.info('stopping');
     return 0;
   } catch (error) {
