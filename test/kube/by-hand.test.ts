@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { ApplicationInstance } from '../../src/resources/application-instance.ts';
 import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
 import { findCondition } from '../../src/resources/conditions.ts';
 import type { Condition } from '../../src/protocol/condition.ts';
@@ -112,7 +113,8 @@ describeRealCluster('what people do by hand in a cluster', (start) => {
     'an edit of a field that cannot be left out is given up by the command in the message, for good',
     TIMEOUT,
     async () => {
-      const delivered = ((await world.read(podinfo))?.['spec'] as { chart: { version: string } }).chart.version;
+      const before = (await world.read(podinfo)) as ApplicationInstance | undefined;
+      const delivered = before?.spec.chart.version;
       await world.admin.mergePatch(podinfo, { spec: { chart: { version: '6.5.9' } } }, { fieldManager: "eve's" });
       const { message = '' } = await world.untilCluster('Synced', 'False ApplyConflict', 10_000);
       expect(message).toContain(
