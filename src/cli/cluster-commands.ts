@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { installSteps } from '../install/install-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
+import { clusterTable, type ListedCluster } from './cluster-table.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 
 interface InstallLink {
@@ -10,23 +11,24 @@ interface InstallLink {
   readonly expiresAt: string;
 }
 
-interface ClusterLine {
-  readonly id: string;
-  readonly slug: string;
-  readonly status: string;
-  readonly connectivityMode: string;
-}
+const LISTS = {
+  table: clusterTable,
+  json: (items: readonly ListedCluster[]) => `${JSON.stringify({ items }, null, 2)}\n`,
+  name: (items: readonly ListedCluster[]) => items.map(({ slug }) => `${slug}\n`).join(''),
+};
 
 /** `servicectl clusters …` */
 export function addClusterCommands(program: Command, deps: CliDeps): void {
   const clusters = program.command('clusters').description('the clusters of your organization');
 
   withConnection(clusters.command('list'))
-    .description('prints slug, id, status and mode of each cluster')
-    .action(async (options: ConnectionOptions) => {
-      for await (const { slug, id, status, connectivityMode } of allClusters(options, deps)) {
-        deps.out(`${slug}\t${id}\t${status}\t${connectivityMode}\n`);
-      }
+    .description('prints slug, id, status and mode of each cluster, and whether its operator is connected')
+    .addOption(
+      new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json', 'name']).default('table'),
+    )
+    .action(async (options: ConnectionOptions & { readonly output: keyof typeof LISTS }) => {
+      const items = await Array.fromAsync(allClusters(options, deps));
+      deps.out(LISTS[options.output](items));
     });
 
   withConnection(clusters.command('install-command'))
@@ -49,11 +51,11 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
     });
 }
 
-async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ClusterLine> {
+async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ListedCluster> {
   let cursor: string | undefined;
   do {
     const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-    const page = await callControlPlane<{ readonly items: readonly ClusterLine[]; readonly nextCursor?: string }>(
+    const page = await callControlPlane<{ readonly items: readonly ListedCluster[]; readonly nextCursor?: string }>(
       options,
       deps,
       'GET',
@@ -64,11 +66,16 @@ async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIte
   } while (cursor !== undefined);
 }
 
+/** Before anything is applied: an alias is not known to a shell that reads a script. */
+const NEEDS_SERVICECTL =
+  "command -v servicectl >/dev/null || { echo 'servicectl is not a program that this shell finds in PATH' >&2; exit 1; }";
+
 /** A script that a shell runs as it is. The token goes from one program to the other and is seen by nobody. */
 function script(link: InstallLink): string {
   const lines = installSteps(link).map(({ title, command }) => {
     const readsToken = command.includes('/dev/stdin');
     return `# ${title}\n${readsToken ? `servicectl clusters registration-token ${link.slug} | ` : ''}${command}\n`;
   });
-  return `# Installs the operator of cluster ${link.slug}. The links work until ${link.expiresAt}.\n${lines.join('')}`;
+  const title = `# Installs the operator of cluster ${link.slug}. The links work until ${link.expiresAt}.\n`;
+  return `${title}${NEEDS_SERVICECTL}\n${lines.join('')}`;
 }

@@ -14,11 +14,13 @@ export interface InstallStep {
 
 /**
  * Makes the Secret with the registration token out of standard input, or replaces it: the token is in no argument and in
- * no shell's history, and applied by the server it is not copied into an annotation either.
+ * no shell's history (`printf` is of the shell itself), and applied by the server it is not copied into an annotation
+ * either. Without a token, as when the program before the pipe is not there, it makes none: `kubectl` would make an empty one.
  */
 export const REGISTRATION_SECRET_COMMAND =
-  `kubectl --namespace ${OPERATOR_NAMESPACE} create secret generic ${REGISTRATION_SECRET} --from-file=token=/dev/stdin ` +
-  '--dry-run=client --output=yaml | kubectl apply --server-side --force-conflicts --filename=-';
+  `( read -r token || true; test -n "$token" || { echo 'there is no registration token on standard input' >&2; exit 1; }; ` +
+  `printf '%s\\n' "$token" | kubectl --namespace ${OPERATOR_NAMESPACE} create secret generic ${REGISTRATION_SECRET} --from-file=token=/dev/stdin ` +
+  '--dry-run=client --output=yaml | kubectl apply --server-side --force-conflicts --filename=- )';
 
 /** What a cluster's admin runs, in this order. The second reads the registration token from standard input. */
 export function installSteps({ slug, crdsUrl, operatorUrl }: InstallLinks): readonly InstallStep[] {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { servicectl } from '../../src/cli/servicectl.ts';
+import { REGISTRATION_SECRET_COMMAND } from '../../src/install/install-commands.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 
@@ -160,8 +161,9 @@ describe('servicectl clusters', () => {
     expect(code).toBe(0);
     expect(seen).toEqual(['POST /api/v1/clusters/prod-eu/install-link Bearer svcadm_secret']);
     expect(out.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual([
+      "command -v servicectl >/dev/null || { echo 'servicectl is not a program that this shell finds in PATH' >&2; exit 1; }",
       String.raw`kubectl apply -f 'https://control.example.com/it'\''s/install/crds.yaml?cluster=c-1&signature=s'`,
-      'servicectl clusters registration-token prod-eu | kubectl --namespace service-system create secret generic service-operator-registration --from-file=token=/dev/stdin --dry-run=client --output=yaml | kubectl apply --server-side --force-conflicts --filename=-',
+      `servicectl clusters registration-token prod-eu | ${REGISTRATION_SECRET_COMMAND}`,
       "kubectl apply -f 'https://o'",
       'kubectl --namespace service-system wait --for=condition=Authenticated clusters.ops.service.io/prod-eu --timeout=180s',
     ]);
@@ -177,9 +179,23 @@ describe('servicectl clusters', () => {
   });
 
   it('lists every page of clusters', async () => {
-    const item = { id: 'c-1', slug: 'prod-eu', status: 'Active', connectivityMode: 'gitops', other: 1 };
-    answer = { status: 200, body: JSON.stringify({ items: [item] }) };
-    expect((await run(['clusters', 'list'], env)).out).toBe('prod-eu\tc-1\tActive\tgitops\n');
+    const connected = { type: 'Connected', status: 'True' };
+    const at = '2026-12-01T00:15:00.000Z';
+    const shared = { id: 'c-1', status: 'Active', connectivityMode: 'gitops' };
+    const items = [
+      { ...shared, slug: 'prod-europe', conditions: [connected], lastContactAt: at, other: 1 },
+      { ...shared, slug: 'eu', status: 'Pending', connectivityMode: 'pull', conditions: [] },
+    ];
+    answer = { status: 200, body: JSON.stringify({ items }) };
+    expect((await run(['clusters', 'list'], env)).out).toBe(
+      'SLUG          ID    STATUS    MODE     CONNECTED   LAST CONTACT\n' +
+        `prod-europe   c-1   Active    gitops   True        ${at}\n` +
+        'eu            c-1   Pending   pull     Unknown     -\n',
+    );
+    expect((await run(['clusters', 'list', '-o', 'name'], env)).out).toBe('prod-europe\neu\n');
+    expect(JSON.parse((await run(['clusters', 'list', '-o', 'json'], env)).out)).toEqual({ items });
+    answer = { status: 200, body: '{"items":[]}' };
+    expect((await run(['clusters', 'list'], env)).out).toMatch(/^SLUG .*\n$/);
   });
 
   it.each<[number, string, string]>([
