@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { INTENT_ID_PATTERN } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import type { IntentRecord } from './intent-record.ts';
 
@@ -20,7 +21,7 @@ export const Tombstone = Type.Object({
   name: Type.String({ minLength: 1 }),
   /** The object's UID where the control plane has been told it; then only that incarnation is deleted. */
   uid: Type.Optional(Type.String({ minLength: 1 })),
-  intentId: Type.String({ minLength: 1 }),
+  intentId: Type.String({ pattern: INTENT_ID_PATTERN }),
   epoch: Type.Integer({ minimum: 1 }),
   generation: Type.Integer({ minimum: 1 }),
   /** RFC 3339; kept in Git for 90 days from then. */

@@ -1,7 +1,8 @@
 import type { DesiredItem, Outcome } from '../delivery/delivery.ts';
+import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import { refOf } from '../resources/kube-object.ts';
-import { FIELD_MANAGER, INTENT_ID_ANNOTATION } from '../resources/labels.ts';
+import { FIELD_MANAGER } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { decideApply, type ApplyDecision } from './decide-apply.ts';
 import { apiIsGone, isDenied, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
@@ -69,7 +70,7 @@ function note(
   if (uid === undefined || namespace === undefined) return;
   const { pair, fingerprint } = decision;
   const arrival = pass.deps.inventory.arrivalOf(refOf(item.object), pair);
-  const intentId = item.object.metadata.annotations?.[INTENT_ID_ANNOTATION];
+  const intentId = intentIdOf(item.object);
   pass.deps.inventory.record({
     apiVersion: item.object.apiVersion,
     kind: item.object.kind,

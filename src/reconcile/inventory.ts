@@ -3,12 +3,12 @@ import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import {
   CLUSTER_ID_LABEL,
-  INTENT_ID_ANNOTATION,
   INVENTORY_CONFIG_MAP,
   MANAGED_BY_LABEL,
   MANAGED_BY_VALUE,
   OPERATOR_NAMESPACE,
 } from '../resources/labels.ts';
+import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import type { SourcePair } from '../resources/source-annotation.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -190,10 +190,10 @@ function recordOfLive(
   kind: { readonly apiVersion: string; readonly kind: string },
   object: KubeObject,
 ): InventoryRecord | undefined {
-  const { name, namespace, uid, annotations } = object.metadata;
+  const { name, namespace, uid } = object.metadata;
   const pair = pairOf(object);
   if (namespace === undefined || uid === undefined || pair === undefined) return undefined;
-  const intentId = annotations?.[INTENT_ID_ANNOTATION];
+  const intentId = intentIdOf(object);
   return {
     apiVersion: kind.apiVersion,
     kind: kind.kind,

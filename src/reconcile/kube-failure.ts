@@ -77,6 +77,11 @@ export function isDenied(error: unknown): boolean {
   return error instanceof KubeError && (error.status === 401 || isForbiddenByRbac(error));
 }
 
+/** The server, or a webhook before it, has looked at the object and will not have it: the same once more changes nothing. */
+export function isNotTaken(error: unknown): boolean {
+  return error instanceof KubeError && [400, 403, 413, 422].includes(error.status);
+}
+
 /** RBAC's own words; a webhook that says no is 403 too, and a grant would not help there. */
 function isForbiddenByRbac(error: KubeError): boolean {
   return error.status === 403 && /cannot \w+ resource/.test(error.message);

@@ -2,8 +2,9 @@ import type { Reporter, StatusChange } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import { WorkQueue, type WorkResult } from '../kube/work-queue.ts';
 import { APPLICATION_INSTANCE_KIND, type ApplicationInstance } from '../resources/application-instance.ts';
+import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
-import { APPS_API_VERSION, INTENT_ID_ANNOTATION, OPS_API_VERSION } from '../resources/labels.ts';
+import { APPS_API_VERSION, OPS_API_VERSION } from '../resources/labels.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -155,7 +156,7 @@ function snapshotOf(
 ): StatusChange {
   const { status } = object;
   const told = unwritten.of(object);
-  const isPresent = status?.source?.intentId === object.metadata.annotations?.[INTENT_ID_ANNOTATION];
+  const isPresent = status?.source?.intentId === intentIdOf(object);
   const generation = status?.observedGeneration;
   return {
     ref: { ...resourceRefOf(object), ...(generation === undefined ? {} : { generation }) },

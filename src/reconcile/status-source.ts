@@ -1,6 +1,6 @@
 import type { EventSource } from '../protocol/event.ts';
+import { intentIdOf } from '../resources/intent-ids.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
-import { INTENT_ID_ANNOTATION } from '../resources/labels.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import { pairOf } from './source-pair.ts';
@@ -15,7 +15,7 @@ export function sourceOf(
   policy: ClusterPolicy,
 ): EventSource {
   const pair = pairOf(object);
-  const intentId = object.metadata.annotations?.[INTENT_ID_ANNOTATION];
+  const intentId = intentIdOf(object);
   const arrival = pair === undefined ? undefined : inventory.arrivalOf(refOf(object), pair);
   const before = object.status?.source;
   // The inventory may have been lost; for the same intent the status still knows.

@@ -1,5 +1,8 @@
 import type { Condition } from '../protocol/condition.ts';
 
+/** What a condition holds, on the wire and in a status. */
+const MAX_MESSAGE = 32_768;
+
 /** The condition of a type, or undefined. */
 export function findCondition(list: readonly Condition[] | undefined, type: string): Condition | undefined {
   return list?.find((condition) => condition.type === type);
@@ -23,7 +26,7 @@ export function setCondition(
   const index = list.findIndex((condition) => condition.type === next.type);
   const before = list[index];
   const kept = before?.status === next.status ? before.lastTransitionTime : undefined;
-  const after: Condition = { ...next, lastTransitionTime: kept ?? now.toISOString() };
+  const after: Condition = { ...bounded(next), lastTransitionTime: kept ?? now.toISOString() };
   if (before === undefined) return [...list, after];
   return isSame(before, after) ? list : list.with(index, after);
 }
@@ -44,6 +47,13 @@ export function changedConditions(before: readonly Condition[], after: readonly 
       (old.message ?? '') !== (condition.message ?? '')
     );
   });
+}
+
+/** What others said is taken over into messages, at whatever length they say it. */
+function bounded<T extends Omit<Condition, 'lastTransitionTime'>>(condition: T): T {
+  const { message } = condition;
+  if (message === undefined || message.length <= MAX_MESSAGE) return condition;
+  return { ...condition, message: `${message.slice(0, MAX_MESSAGE - 1).toWellFormed()}…` };
 }
 
 function isSame(a: Condition, b: Condition): boolean {

@@ -58,7 +58,7 @@ export async function reconcileInstance(
     const verdict = verdictOfFailure(error, pass);
     if (verdict === undefined) throw error;
     await saveVerdict(pass, verdict);
-    return { requeueAfterMs: AFTER_REFUSAL_MS };
+    return { requeueAfterMs: Math.max(AFTER_REFUSAL_MS, deps.unwritten.retryAfterMs(pass.instance) ?? 0) };
   }
 }
 
@@ -66,8 +66,10 @@ async function runSteps(pass: InstancePass): Promise<WorkResult> {
   for (const step of STEPS) {
     const result = await step(pass);
     if (result.kind === 'next') continue;
-    if (result.verdict !== undefined) await saveVerdict(pass, result.verdict);
-    return result.requeueAfterMs === undefined ? {} : { requeueAfterMs: result.requeueAfterMs };
+    const saved = result.verdict === undefined ? undefined : await saveVerdict(pass, result.verdict);
+    const retryMs = saved === 'refused' ? pass.deps.unwritten.retryAfterMs(pass.instance) : undefined;
+    const waits = [result.requeueAfterMs, retryMs].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
   }
   return {};
 }

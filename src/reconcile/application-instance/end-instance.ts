@@ -1,20 +1,26 @@
+import { KubeError } from '../../kube/cluster-api.ts';
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { refOf } from '../../resources/kube-object.ts';
-import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
-import { isNotFound } from '../kube-failure.ts';
+import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER } from '../../resources/labels.ts';
+import { isLostRace, isNoAnswer, isNotFound } from '../kube-failure.ts';
 import { reportStatus } from '../write-status.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
-import { instanceDraft, saveVerdict } from './save-verdict.ts';
+import { instanceDraft, keepUnwritten, saveVerdict } from './save-verdict.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
  * Writes and reports an instance's last status, then takes the finalizer off. In this order: a crash in between repeats
- * the report, which is the same event again, and never loses it with the object.
+ * the report, which is the same event again, and never loses it with the object. A status that the server does not take is
+ * told to the control plane alone, and holds nothing up.
  */
 export async function endInstance(pass: InstancePass, verdict: Verdict): Promise<StepResult> {
   const draft = instanceDraft(pass, verdict);
-  const wasReported = await saveVerdict(pass, verdict);
-  if (!wasReported) reportStatus(pass.deps.reporter, { ...pass.instance, status: {} }, draft);
+  const saved = await saveVerdict(pass, verdict).catch((error: unknown) => {
+    if (!(error instanceof KubeError) || isNoAnswer(error) || isNotFound(error) || isLostRace(error)) throw error;
+    return keepUnwritten(pass, draft, error);
+  });
+  if (saved === 'unchanged') reportStatus(pass.deps.reporter, { ...pass.instance, status: {} }, draft);
   rememberEnd(pass);
   await letGo(pass);
   return { kind: 'done' };
@@ -22,7 +28,7 @@ export async function endInstance(pass: InstancePass, verdict: Verdict): Promise
 
 /** So that the next pass over the tombstone does not report the same end once more. */
 function rememberEnd({ deps, instance }: InstancePass): void {
-  const intentId = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION];
+  const intentId = tombstoneIntentOf(instance);
   const { name, namespace } = instance.metadata;
   const pair = deps.inventory.lastPair(refOf(instance));
   if (intentId === undefined || namespace === undefined || pair === undefined) return;

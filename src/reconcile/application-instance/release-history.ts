@@ -8,10 +8,15 @@ export function releaseOf(release: HelmRelease | undefined): ApplicationInstance
   const latest = release?.status?.history?.[0];
   if (latest === undefined) return undefined;
   return {
-    chartVersion: withoutBuild(latest.chartVersion),
-    ...(latest.appVersion === undefined ? {} : { appVersion: latest.appVersion }),
+    chartVersion: cut(withoutBuild(latest.chartVersion), 128),
+    ...(latest.appVersion === undefined ? {} : { appVersion: cut(latest.appVersion, 256) }),
     revision: latest.version,
   };
+}
+
+/** Charts say what they like, the status holds so much. */
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
 /** Whether the application has ever run: what comes next is an upgrade then, and an installation otherwise. */

@@ -1,8 +1,9 @@
 import { isTrue } from '../../resources/conditions.ts';
+import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import type { EventSource } from '../../protocol/event.ts';
-import { isDenied } from '../kube-failure.ts';
+import { isDenied, isNotTaken } from '../kube-failure.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';
@@ -11,19 +12,20 @@ import { conditionsOf, type Verdict } from './verdict.ts';
 /** Cluster event when an instance becomes Ready (specification, "Pull-mode end-to-end flow", step 7). */
 export const RELEASE_READY_EVENT = 'ReleaseReady';
 
-/** Makes the verdict the instance's status, once, and tells of it. Answers whether there was anything to write. */
-export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise<boolean> {
+/** `denied`: without the rights to write it. `refused`: the server takes it in no form that we know; worth a later try. */
+export type Saved = 'written' | 'unchanged' | 'denied' | 'refused';
+
+/** Makes the verdict the instance's status, once, and tells of it. */
+export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise<Saved> {
   const before = pass.instance;
   const draft = instanceDraft(pass, verdict);
-  const { unwritten } = pass.deps;
   const written = await writeStatus(pass.deps, before, draft, pass.signal).catch((error: unknown) => {
-    if (!isDenied(error)) throw error;
-    unwritten.tell(before, draft);
-    return 'denied' as const;
+    if (isDenied(error) || isNotTaken(error)) return keepUnwritten(pass, draft, error);
+    throw error;
   });
-  if (written === 'denied') return true;
-  unwritten.written(before, draft);
-  if (written === undefined) return false;
+  if (written === 'denied' || written === 'refused') return written;
+  pass.deps.unwritten.written(before, draft);
+  if (written === undefined) return 'unchanged';
   pass.instance = written;
   pass.watches.instances.note(written);
   const had = (type: string): boolean => isTrue(before.status?.conditions, type);
@@ -33,7 +35,20 @@ export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise
   if ((has('Degraded') && !had('Degraded')) || (has('Stalled') && !had('Stalled'))) {
     tell(pass, 'Warning', bad?.reason ?? 'Degraded', bad?.message ?? '');
   }
-  return true;
+  return 'written';
+}
+
+/** The control plane is told at least, and the log once for each change: nothing else waits for the status. */
+export function keepUnwritten(
+  { deps, instance }: InstancePass,
+  draft: StatusDraft,
+  error: unknown,
+): 'denied' | 'refused' {
+  const isNews = deps.unwritten.tell(instance, draft);
+  if (isDenied(error)) return 'denied';
+  const { namespace = '', name } = instance.metadata;
+  if (isNews) deps.logger.warn({ err: error, namespace, name }, 'the status cannot be written; all else goes on');
+  return 'refused';
 }
 
 /** The status that a verdict makes. */
@@ -55,12 +70,13 @@ export function instanceDraft({ deps, instance, policy }: InstancePass, verdict:
 
 /** What ends an instance is the tombstone's intent, not the one that its spec came from. */
 function deletionSource({ deps, instance, policy }: Pick<InstancePass, 'deps' | 'instance' | 'policy'>) {
-  const intentId = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION];
-  if (intentId === undefined || instance.metadata.deletionTimestamp === undefined) return undefined;
+  const { annotations, deletionTimestamp } = instance.metadata;
+  if (annotations?.[TOMBSTONE_ANNOTATION] === undefined || deletionTimestamp === undefined) return undefined;
+  const intentId = tombstoneIntentOf(instance);
   const pair = deps.inventory.lastPair(refOf(instance));
   const source: EventSource = {
     mode: policy.mode,
-    intentId,
+    ...(intentId === undefined ? {} : { intentId }),
     ...(pair === undefined ? {} : { epoch: pair.epoch, generation: pair.generation }),
   };
   return source;

@@ -1,5 +1,5 @@
 import { findCondition } from '../../../resources/conditions.ts';
-import { INTENT_ID_ANNOTATION } from '../../../resources/labels.ts';
+import { intentIdOf } from '../../../resources/intent-ids.ts';
 import { writesArePaused } from '../../write-checks.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 import { paused } from '../verdict.ts';
@@ -12,11 +12,10 @@ export async function checkPaused({ policy, namespace, instance }: InstancePass)
   const pause = writesArePaused(policy, namespace, instance);
   if (pause === undefined) return NEXT;
   if (policy.paused) return { kind: 'done' };
-  const { generation, annotations } = instance.metadata;
+  const { generation } = instance.metadata;
   const { status } = instance;
-  const intentId = annotations?.[INTENT_ID_ANNOTATION];
   // A Ready of an earlier spec or intent must not pass for this one's.
-  const isAbout = status?.observedGeneration === generation && status?.source?.intentId === intentId;
+  const isAbout = status?.observedGeneration === generation && status?.source?.intentId === intentIdOf(instance);
   const before = isAbout ? findCondition(status?.conditions, 'Ready') : undefined;
   return { kind: 'done', verdict: paused(pause.message, before) };
 }

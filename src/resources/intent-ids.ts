@@ -1,0 +1,21 @@
+import type { KubeObject } from './kube-object.ts';
+import { INTENT_ID_ANNOTATION, TOMBSTONE_ANNOTATION } from './labels.ts';
+
+/** What a status, an event and the inventory can hold; annotations may say anything, at any length. */
+export const INTENT_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
+
+const intentId = new RegExp(INTENT_ID_PATTERN);
+
+/** The intent that the object's spec was rendered from; undefined where the annotation is none, or no intent's id. */
+export function intentIdOf(object: Pick<KubeObject, 'metadata'>): string | undefined {
+  return wellFormed(object.metadata.annotations?.[INTENT_ID_ANNOTATION]);
+}
+
+/** The intent whose tombstone asked for the object's end; undefined where a person wrote something else there. */
+export function tombstoneIntentOf(object: Pick<KubeObject, 'metadata'>): string | undefined {
+  return wellFormed(object.metadata.annotations?.[TOMBSTONE_ANNOTATION]);
+}
+
+function wellFormed(text: string | undefined): string | undefined {
+  return text !== undefined && intentId.test(text) ? text : undefined;
+}
