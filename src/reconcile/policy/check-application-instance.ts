@@ -1,6 +1,7 @@
 import { APPLICATION_INSTANCE_RULES } from '../../resources/application-instance-rules.ts';
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
 import { chartIsNotAllowed } from './chart-is-not-allowed.ts';
+import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
@@ -21,6 +22,7 @@ export function checkApplicationInstance(
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetNamespace', name, situation)),
     ...chartIsNotAllowed(instance, situation),
     ...ruleIsBroken(APPLICATION_INSTANCE_RULES, instance, situation.before),
+    ...integerIsNotExact(instance),
     ...sealedValuesAreNotSupported(instance),
   ];
 }

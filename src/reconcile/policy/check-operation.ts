@@ -2,6 +2,7 @@ import { OPERATION_RULES } from '../../resources/operation-rules.ts';
 import type { Operation } from '../../resources/operation.ts';
 import { approvalIsMissing } from './approval-is-missing.ts';
 import { approvalIsNotValid } from './approval-is-not-valid.ts';
+import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
@@ -21,6 +22,7 @@ export async function checkOperation(
     ...namespaceIsNotLabelled(namespace, situation),
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetRef.namespace', name, situation)),
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
+    ...integerIsNotExact(operation),
     ...operationTemplateIsNotAllowed(operation, situation),
     ...approvalIsMissing(operation),
     ...(await approvalIsNotValid(operation, situation)),

@@ -71,6 +71,26 @@ describe('policyVerdict', () => {
       'SealedValuesNotSupported',
       'this operator version does not open spec.sealedValues; nothing is released without them; put the values into a Secret (kubectl create secret generic podinfo-values -n shop --from-file=values.yaml) and name it in spec.valuesFrom',
     ],
+    [
+      'integers that were rounded when they were read',
+      {
+        instance: anInstance({
+          spec: {
+            values: JSON.parse('{"id":1234567890123456789,"list":[9007199254740991,-9007199254740993],"f":1.5}'),
+          },
+        }),
+      },
+      'SpecInvalid',
+      'spec.values.id: the integer is beyond ±(2^53−1); send it as a string\nspec.values.list[1]: the integer is beyond ±(2^53−1); send it as a string',
+    ],
+    [
+      'very many of them, named up to a bound',
+      { instance: anInstance({ spec: { values: { ids: Array.from({ length: 900 }, () => 2 ** 60) } } }) },
+      'SpecInvalid',
+      [0, 1, 2, 3, 4]
+        .map((n) => `spec.values.ids[${n}]: the integer is beyond ±(2^53−1); send it as a string`)
+        .join('\n') + ' (and 895 more like it)',
+    ],
   ];
 
   it.each(refusals)('stalls on %s', (_, situation, reason, message) => {

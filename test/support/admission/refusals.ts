@@ -219,6 +219,20 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
       expect((await world.kubectl(take)).code).toBe(1);
     });
 
+    it('SpecInvalid: an integer that would reach the release rounded', async () => {
+      const values = { id: 2 ** 60, list: [1, -(2 ** 53)], asText: '1234567890123456789' };
+      expect(await world.create(instance('a', { spec: { values } }))).toEqual(
+        denied(
+          INSTANCES,
+          'spec.values.id: the integer is beyond ±(2^53−1); send it as a string',
+          'spec.values.list[1]: the integer is beyond ±(2^53−1); send it as a string',
+        ),
+      );
+      expect(await world.create(operation('o', { template: 'rollout-restart', parameters: { id: 2 ** 60 } }))).toEqual(
+        denied(OPERATIONS, 'spec.parameters.id: the integer is beyond ±(2^53−1); send it as a string'),
+      );
+    });
+
     it('SpecInvalid: parameters that are changed, which no schema can forbid', async () => {
       await world.create(operation('once', { parameters: { replicas: 2 } }));
       const change = [
