@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { CONNECTIVITY_MODES, type ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import { CONNECTION_LIMITS, requestLimits, type ConnectionLimits } from './connection-limits.ts';
 import type { ContactState } from './contact.ts';
 import { openSharedPort } from './shared-port.ts';
 
@@ -15,6 +16,7 @@ export interface ProbesDeps {
   /** What answers TLS at the same address, once it can, and its metrics. */
   readonly secure?: () => SecureServer | undefined;
   readonly moreMetrics?: () => string;
+  readonly limits?: ConnectionLimits;
 }
 
 export interface Probes extends AsyncDisposable {
@@ -25,12 +27,14 @@ const STATES: readonly ContactState[] = ['connected', 'reconnecting', 'disconnec
 
 /** Serves `/healthz`, `/readyz` and `/metrics`. @throws when the address cannot be listened on */
 export async function startProbes(deps: ProbesDeps): Promise<Probes> {
-  const server = createServer((request, response) => {
+  const { listen, limits = CONNECTION_LIMITS } = deps;
+  const options = { ...requestLimits(limits), keepAliveTimeout: limits.idleMs };
+  const server = createServer(options, (request, response) => {
     const { status, type, body } = answer(request.url ?? '/', deps);
     response.writeHead(status, { 'content-type': type }).end(body);
   });
-  server.requestTimeout = 5000;
-  return await openSharedPort({ listen: deps.listen, plain: server, secure: () => deps.secure?.() });
+  server.timeout = limits.idleMs;
+  return await openSharedPort({ listen, plain: server, secure: () => deps.secure?.(), limits });
 }
 
 function answer(

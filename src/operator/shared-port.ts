@@ -1,12 +1,14 @@
 import type { Server as HttpServer } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { CONNECTION_LIMITS, type ConnectionLimits } from './connection-limits.ts';
 
 export interface SharedPortDeps {
   readonly listen: { readonly host: string; readonly port: number };
   readonly plain: HttpServer;
   /** Undefined: TLS is not served, or not yet. */
   readonly secure: () => HttpsServer | undefined;
+  readonly limits?: ConnectionLimits;
 }
 
 export interface SharedPort extends AsyncDisposable {
@@ -16,13 +18,18 @@ export interface SharedPort extends AsyncDisposable {
 
 /** The first byte of a TLS record that holds a handshake (RFC 8446, section 5.1); no HTTP request begins with it. */
 const TLS_HANDSHAKE = 0x16;
-const FIRST_BYTE_MS = 5000;
-const MAX_CONNECTIONS = 512;
 
-/** One port for plain HTTP and for TLS: the first byte of a connection tells which. @throws when it cannot be listened on */
+/**
+ * One port for plain HTTP and for TLS: the first byte of a connection tells which. A client beyond its share is closed at once, so
+ * that the probes of a node get in whatever another address holds; after the first byte, time is bounded by the server it is
+ * handed to.
+ *
+ * @throws when it cannot be listened on
+ */
 export async function openSharedPort(deps: SharedPortDeps): Promise<SharedPort> {
-  const { plain, secure, listen } = deps;
+  const { plain, secure, listen, limits = CONNECTION_LIMITS } = deps;
   const undecided = new Set<Socket>();
+  const open = new Map<string, number>();
   const started = new Set<HttpServer | HttpsServer>();
   const hand = (server: HttpServer | HttpsServer, socket: Socket): void => {
     // Node begins to watch over a server's time limits when it listens, which these never do themselves.
@@ -34,10 +41,21 @@ export async function openSharedPort(deps: SharedPortDeps): Promise<SharedPort> 
   };
   const port = createServer({ noDelay: true }, (socket) => {
     const giveUp = (): void => void socket.destroy();
-    undecided.add(socket);
     socket.on('error', giveUp);
-    socket.setTimeout(FIRST_BYTE_MS, giveUp);
-    socket.once('close', () => undecided.delete(socket));
+    const { remoteAddress } = socket;
+    // Undefined: it is gone already.
+    if (remoteAddress === undefined) return giveUp();
+    const others = open.get(remoteAddress) ?? 0;
+    if (others >= limits.perAddress) return giveUp();
+    open.set(remoteAddress, others + 1);
+    undecided.add(socket);
+    socket.setTimeout(limits.firstByteMs, giveUp);
+    socket.once('close', () => {
+      undecided.delete(socket);
+      const left = (open.get(remoteAddress) ?? 1) - 1;
+      if (left === 0) open.delete(remoteAddress);
+      else open.set(remoteAddress, left);
+    });
     socket.once('data', (chunk: Buffer) => {
       socket.pause();
       undecided.delete(socket);
@@ -49,7 +67,7 @@ export async function openSharedPort(deps: SharedPortDeps): Promise<SharedPort> 
       hand(server, socket);
     });
   });
-  port.maxConnections = MAX_CONNECTIONS;
+  port.maxConnections = limits.total;
   await new Promise<void>((resolve, reject) => {
     port.once('error', reject);
     port.listen(listen.port, listen.host, () => {

@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { AppError } from '../../protocol/app-error.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { CONNECTION_LIMITS, requestLimits, type ConnectionLimits } from '../connection-limits.ts';
 import { parseReview, reviewOf, type AdmissionRequest, type ReviewAnswer } from './admission-review.ts';
 import type { CertifiedKey } from './webhook-certificate.ts';
 
 export interface AdmissionServerDeps {
   readonly judge: (request: AdmissionRequest) => Promise<ReviewAnswer>;
   readonly logger: Logger;
+  readonly limits?: ConnectionLimits;
 }
 
 export const ADMISSION_PATHS: readonly string[] = ['/admission/applicationinstances', '/admission/operations'];
@@ -17,7 +19,6 @@ export const MAX_REVIEW_BYTES = 4 * 1024 * 1024;
 /** Read and judged at once; what they hold together is what the reviews may take of memory. */
 export const MAX_REVIEWS = 8;
 export const MAX_WAITING = 64;
-const REQUEST_MS = 5000;
 /** Longer than the API server keeps an idle connection, so that no review meets one that is just being closed. */
 const KEEP_ALIVE_MS = 120_000;
 
@@ -42,12 +43,14 @@ export class AdmissionServer {
 
   constructor(deps: AdmissionServerDeps) {
     this.#deps = deps;
-    this.server = createServer({ minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] }, (request, response) => {
-      void this.#answer(request, response);
-    });
-    this.server.headersTimeout = REQUEST_MS;
-    this.server.requestTimeout = REQUEST_MS;
-    this.server.keepAliveTimeout = KEEP_ALIVE_MS;
+    const { limits = CONNECTION_LIMITS } = deps;
+    const times = { ...requestLimits(limits), handshakeTimeout: limits.handshakeMs, keepAliveTimeout: KEEP_ALIVE_MS };
+    this.server = createServer(
+      { minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], ...times },
+      (request, response) => {
+        void this.#answer(request, response);
+      },
+    );
     this.server.on('tlsClientError', (error, socket) => {
       deps.logger.debug({ problem: error.message }, 'a TLS connection to the webhook failed');
       socket.destroy();
