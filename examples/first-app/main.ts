@@ -49,7 +49,7 @@ async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
       stop,
     );
     if (options.json) write(`${JSON.stringify(result.json, null, 2)}\n`);
-    else printSummary(write, result);
+    else printSummary(write, result, stage, options.keep);
     keepFolder = !result.json.ok;
     if (options.keep) {
       await printKept(options.json ? (text) => void process.stderr.write(text) : write, stage);

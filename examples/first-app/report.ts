@@ -5,7 +5,12 @@ import { writeAdminToken, type Stage } from './stage.ts';
 type Write = (text: string) => void;
 
 /** The Git log as a reviewer sees it, the figures with what they were measured with, and what to try next. */
-export function printSummary(write: Write, result: DemoResult): void {
+export function printSummary(
+  write: Write,
+  result: DemoResult,
+  stage: Pick<Stage, 'kubeconfig' | 'stays'>,
+  isKept: boolean,
+): void {
   const { json, git } = result;
   const { measured } = json;
   write(`\nThe Git log of shop/podinfo in ${git.path}, as a reviewer sees it:\n\n${indent(git.log.trimEnd())}\n`);
@@ -18,10 +23,18 @@ Figures of this run (release controller's own time ${measured.releaseControllerM
   ${json.git.commits} commits, ${json.audit.entries} audit entries of this cluster
 `);
   write(json.ok ? '\nEverything went as expected.\n' : '\nNOT everything went as expected: see above.\n');
+  if (stage.stays.length > 0) {
+    const commands = stage.stays.map((args) => `  kubectl --kubeconfig ${stage.kubeconfig} ${args}`);
+    write(
+      isKept
+        ? '\nWhat was made in this cluster stays after Ctrl-C too; docs/install.md, "Complete removal", takes it away.\n'
+        : `\nStays in this cluster: what these take away.\n${commands.join('\n')}\n`,
+    );
+  }
+  const keep = '  npm run demo -- --keep      leave it running, then look around with kubectl, git and curl\n';
   write(`
 What to try next:
-  npm run demo -- --keep      leave it running, then look around with kubectl, git and curl
-  examples/first-app/         the intents that were taken; change one and run again
+${isKept ? '' : keep}  examples/first-app/         the intents that were taken; change one and run again
   docs/operations.md          how to run the two programs
 `);
 }
@@ -37,6 +50,7 @@ Left running until Ctrl-C (the releases are played: no container runs, so there 
   logs            ${stage.folder}/*.log
 
   kubectl --kubeconfig ${stage.kubeconfig} get applicationinstances,helmreleases -A
+  git -C ${stage.folder}/clone log --stat   (cloned when the intents were done)
   curl -s -H "Authorization: Bearer $(cat ${tokenFile})" ${stage.controlPlaneUrl}/api/v1/clusters/${stage.clusterId}
 `);
 }

@@ -4,17 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { AdminClient } from '../../src/cli/admin-client.ts';
-import { SEQUENCE_CONFIG_MAP } from '../../src/events/report/sequence.ts';
 import { KubeError, type ClusterApi } from '../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import { mintToken } from '../../src/protocol/token.ts';
 import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import {
-  INVENTORY_CONFIG_MAP,
   NAMESPACE_LABEL,
   NAMESPACE_LABEL_VALUE,
-  OPERATOR_LEASE,
   OPERATOR_NAMESPACE,
   OPS_API_VERSION,
 } from '../../src/resources/labels.ts';
@@ -24,6 +21,7 @@ import type { Secret } from '../../src/runtime/secret.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 import type { Progress } from './progress.ts';
 import { Program } from './program.ts';
+import { lookForTraces } from './traces.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FIELD_MANAGER = 'demo';
@@ -43,6 +41,8 @@ export interface Stage extends AsyncDisposable {
   readonly api: ClusterApi;
   readonly clusterId: string;
   readonly slug: string;
+  /** Arguments of kubectl that take away what stays in a cluster that is not the demo's own. */
+  readonly stays: readonly string[];
 }
 
 export interface StageDeps {
@@ -106,6 +106,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
   }
 
   if (sandbox === undefined) await refuseIfInUse(api);
+  const traces = sandbox === undefined ? await lookForTraces(api, deps.cluster) : undefined;
 
   const admin = new AdminClient({ baseUrl: controlPlaneUrl, token: adminToken });
   await admin.call('PUT', '/catalog/podinfo', parse(await readFile(join(import.meta.dirname, 'catalog.yaml'), 'utf8')));
@@ -116,8 +117,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
   );
   await prepareCluster(api, deps.cluster, controlPlaneUrl, created.registrationToken);
   // After the operator has ended, which would bring them back.
-  if (sandbox === undefined)
-    started.defer(async () => await (deps.keepTraces ? undefined : removeTraces(api, deps.cluster)));
+  if (traces !== undefined && !deps.keepTraces) started.defer(traces.remove);
   started.use(await startOperator(folder, kubeconfig));
   await untilConnected(admin, created.cluster.id);
   progress.note(`operator       registered as ${created.cluster.id} (${deps.cluster.slug})`);
@@ -134,6 +134,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     api,
     clusterId: created.cluster.id,
     slug: deps.cluster.slug,
+    stays: traces?.stays ?? [],
     [Symbol.asyncDispose]: async () => await held.disposeAsync(),
   };
 }
@@ -263,16 +264,6 @@ async function refuseIfInUse(api: ClusterApi): Promise<void> {
     `this cluster is registered already (Cluster ${namespace}/${name}): the demo does not touch what another operator ` +
       'serves, or what an earlier demo was told to keep',
   );
-}
-
-/** What the demo made in a cluster that is not its own, but for the custom resource definitions and the namespaces. */
-async function removeTraces(api: ClusterApi, cluster: ClusterSpec): Promise<void> {
-  const remove = async (apiVersion: string, kind: string, name: string): Promise<void> => {
-    await api.delete({ apiVersion, kind, namespace: OPERATOR_NAMESPACE, name });
-  };
-  await remove(OPS_API_VERSION, 'Cluster', cluster.slug);
-  for (const name of [INVENTORY_CONFIG_MAP, SEQUENCE_CONFIG_MAP]) await remove('v1', 'ConfigMap', name);
-  await remove('coordination.k8s.io/v1', 'Lease', OPERATOR_LEASE);
 }
 
 async function untilConnected(admin: AdminClient, id: string): Promise<void> {

@@ -83,14 +83,34 @@ describeRealCluster(
             [],
           ]);
         }
+        // The cluster makes some of its own.
+        const left = async (apiVersion: string, kind: string): Promise<readonly string[]> => {
+          const { items } = await api.list({ apiVersion, kind });
+          const ours = items.filter(({ metadata }) => metadata.namespace === 'service-system');
+          return ours.map(({ metadata }) => metadata.name).filter((name) => name.startsWith('service-'));
+        };
+        const kinds = ['v1 Secret', 'v1 ConfigMap', 'coordination.k8s.io/v1 Lease'].map((kind) => kind.split(' '));
+        expect(
+          await Promise.all(kinds.map(async ([apiVersion = '', kind = '']) => await left(apiVersion, kind))),
+        ).toEqual([[], [], []]);
       },
     );
 
     it(
-      "runs on the same cluster again, and says the server's version and whose rights it uses",
+      "runs on the same cluster again, leaves what was there alone, and says what stays, the server's version and whose rights it uses",
       { timeout: DEMO_TIMEOUT_MS },
       async () => {
+        const shop = { apiVersion: 'v1', kind: 'Namespace', name: 'shop' };
+        await api.delete(shop);
+        await expect.poll(async () => await api.get(shop), { timeout: 60_000 }).toBeUndefined();
+        const [name, namespace] = ['service-operator-webhook', 'service-system'];
+        const secret = { apiVersion: 'v1', kind: 'Secret' };
+        await api.create({ ...secret, metadata: { name, namespace } }, 'first-app-test');
         const said = await demo();
+        expect(said).toContain(
+          `Stays in this cluster: what these take away.\n  kubectl --kubeconfig ${cluster.kubeconfigPath} delete namespace shop\n\n`,
+        );
+        expect(await api.get({ ...secret, namespace, name })).toBeDefined();
         expect(said).toContain(`cluster        ${cluster.version}\n`);
         expect(said).toContain('a process beside this one, with the rights of that kubeconfig; no role is installed');
         expect(said).toContain('Everything went as expected.');
