@@ -172,7 +172,7 @@ function assertDeliverable(cluster: ClusterRow): void {
   }
   const why = deliverableNow({ mode: cluster.connectivity_mode, repositoryId: cluster.repository_id });
   if (why === undefined) return;
-  throw refusal([{ path: '/connectivityMode', message: `of cluster ${cluster.slug} ${why}`, allowed: ['gitops'] }]);
+  throw refusal([{ path: '/connectivityMode', message: `cluster ${cluster.slug} ${why}`, allowed: ['gitops'] }]);
 }
 
 function check(

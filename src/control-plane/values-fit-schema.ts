@@ -21,7 +21,7 @@ export function assertUsableSchema(schema: JsonSchema): void {
       void new RegExp(pattern, 'u');
     } catch {
       const message = `holds the pattern ${JSON.stringify(pattern)}, which is not a regular expression`;
-      throw new AppError('constraint_violated', `/valuesSchema ${message}`, {
+      throw new AppError('constraint_violated', `/valuesSchema: ${message}`, {
         faults: [{ path: '/valuesSchema', message }],
       });
     }

@@ -36,7 +36,7 @@ export function plainJson(value: unknown, path: readonly (string | number)[] = [
 function refuse(path: readonly (string | number)[], message: string): never {
   const pointer = toJsonPointer(path);
   const shown = pointer.length <= 200 ? pointer : `${pointer.slice(0, 200).toWellFormed()}…`;
-  throw new AppError('constraint_violated', `${shown === '' ? 'the document' : shown} ${message}`, {
+  throw new AppError('constraint_violated', `${shown === '' ? 'the document' : `${shown}:`} ${message}`, {
     faults: [{ path: pointer, message }],
   });
 }

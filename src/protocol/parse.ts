@@ -55,7 +55,7 @@ function coerce(value: unknown, schema: SchemaNode | undefined): unknown {
 /** One error for a list of faults; `faults` is never empty. */
 export function refusal(faults: readonly Fault[]): AppError {
   const [first] = faults;
-  const where = first === undefined || first.path === '' ? 'the body' : first.path;
+  const where = first === undefined || first.path === '' ? 'the body' : `${first.path}:`;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new AppError('constraint_violated', `${where} ${first?.message ?? 'is not valid'}${more}`, {
     faults: faults.slice(0, MAX_FAULTS),

@@ -62,12 +62,12 @@ describe('compileParser', () => {
       { path: '/nested/o~1n', message: 'is not known; the known fields are on', allowed: ['on'] },
       { path: '/version', message: 'must be v1', allowed: ['v1'] },
     ]);
-    expect(error.message).toBe(`${error.faults[0]?.path} ${error.faults[0]?.message} (and 8 more)`);
+    expect(error.message).toBe(`${error.faults[0]?.path}: ${error.faults[0]?.message} (and 8 more)`);
   });
 
   it('names a missing field by its own path', () => {
     const error = refusalOf(() => parse({}));
-    expect(error.message).toBe('/name is required');
+    expect(error.message).toBe('/name: is required');
     expect(error.faults).toEqual([{ path: '/name', message: 'is required', allowed: 'string' }]);
   });
 
@@ -129,13 +129,13 @@ describe('compileQueryParser', () => {
   });
 
   it.each([
-    ['301', '/wait must be <= 300'],
-    ['-1', '/wait must be >= 0'],
-    ['1.5', '/wait must be an integer'],
-    ['', '/wait must be an integer'],
-    ['0x10', '/wait must be an integer'],
-    [' 1', '/wait must be an integer'],
-    ['9'.repeat(400), '/wait must be an integer'],
+    ['301', '/wait: must be <= 300'],
+    ['-1', '/wait: must be >= 0'],
+    ['1.5', '/wait: must be an integer'],
+    ['', '/wait: must be an integer'],
+    ['0x10', '/wait: must be an integer'],
+    [' 1', '/wait: must be an integer'],
+    ['9'.repeat(400), '/wait: must be an integer'],
   ])('refuses wait=%s', (wait, message) => {
     expect(refusalOf(() => query({ wait })).message).toBe(message);
   });

@@ -157,7 +157,7 @@ const REFUSALS: Record<string, Refusal> = {
     code: 'constraint_violated',
     path: '/connectivityMode',
     allowed: ['gitops'],
-    says: /this version delivers in gitops mode only/,
+    says: /^\/connectivityMode: cluster \S+ is pull; this version delivers in gitops mode only/,
   },
   'a cluster in push mode': {
     cluster: 'pushed',

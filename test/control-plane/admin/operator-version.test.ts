@@ -33,6 +33,7 @@ describe('the version that an admin wants an operator to run', () => {
     const { status, body } = await plane.call('PATCH', `/clusters/${id}`, { operatorVersion });
     expect([status, body['error']]).toEqual([400, 'constraint_violated']);
     expect(JSON.stringify(body)).toContain(message);
+    expect(body['message']).toMatch(/^\/operatorVersion: (must|control plane) /);
     expect(plane.query('SELECT desired_operator_version, config_revision FROM clusters')).toEqual([
       { desired_operator_version: null, config_revision: 1 },
     ]);

@@ -128,7 +128,7 @@ describe('the admission server', () => {
   const malformed: readonly [string, string, Parameters<typeof post>[1], number, string][] = [
     ['no JSON', '{', {}, 400, 'not JSON'],
     ['another version', JSON.stringify({ ...review, apiVersion: 'admission.k8s.io/v1beta1' }), {}, 400, '/apiVersion'],
-    ['no request', JSON.stringify({ ...review, request: undefined }), {}, 400, '/request is required'],
+    ['no request', JSON.stringify({ ...review, request: undefined }), {}, 400, '/request: is required'],
     ['another media type', JSON.stringify(review), { type: 'text/plain' }, 415, 'application/json'],
     ['another path', JSON.stringify(review), { path: '/admission/pods' }, 404, '/admission/operations'],
   ];
