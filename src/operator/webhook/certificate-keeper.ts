@@ -2,6 +2,7 @@ import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { Wake } from '../../runtime/wake.ts';
 import { bundleOf, planCertificates, servingEnds, type CertificatePlan, type WebhookKeys } from './certificate-plan.ts';
 import { issueAuthority, issueServing, webhookNames, type CertifiedKey } from './webhook-certificate.ts';
 import { publishBundle, readConfiguration, trusts, WEBHOOK_CONFIGURATION } from './webhook-configuration.ts';
@@ -29,11 +30,12 @@ const RETRY = { minMs: 500, maxMs: 10_000 };
 
 /**
  * Keeps the webhook's certificate: one for all replicas, in a Secret. Each replica looks once a minute, and every few seconds until
- * the webhook configuration trusts the authority. It serves what is there, makes what is missing or due, and puts the authority
+ * the webhook configuration trusts the authority; it looks at once when it is told of other labels. It serves what is there, makes what is missing or due, and puts the authority
  * into the configuration, whoever overwrote it. Of two that do the same at once, one succeeds and the other reads what it wrote.
  */
 export class CertificateKeeper {
   readonly #deps: CertificateKeeperDeps;
+  readonly #wake = new Wake();
   #served = '';
   #ends: Date | undefined;
   #said = '';
@@ -45,6 +47,11 @@ export class CertificateKeeper {
   /** When the served certificate ends; undefined while there is none. */
   get ends(): Date | undefined {
     return this.#ends;
+  }
+
+  /** Says that the labels may be others: the next look is at once. */
+  relabel(): void {
+    this.#wake.ring();
   }
 
   /** Runs until aborted. A fault is tried again: without a certificate the webhook is away, and everything is admitted. */
@@ -64,7 +71,7 @@ export class CertificateKeeper {
         this.#tell(error);
       }
       const wait = failures === 0 ? pause * (0.8 + 0.4 * random()) : backoffMs(RETRY, failures, random);
-      await clock.sleep(wait, signal).catch(() => undefined);
+      await this.#wake.waitAtMost(wait, clock, signal).catch(() => undefined);
     }
   }
 

@@ -71,6 +71,10 @@ export function createWebhook(deps: WebhookDeps): Webhook {
     },
     serve: (serving) => admission.serve(serving),
   });
+  // Mostly the Secret is made before the cluster is registered.
+  clusters.onChange((before, after) => {
+    if (before?.status?.clusterId !== after?.status?.clusterId) keeper.relabel();
+  });
   const learnIdentity = async (signal: AbortSignal): Promise<void> => {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
