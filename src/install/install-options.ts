@@ -33,6 +33,8 @@ export class InstallOptionError extends Error {
 
 const SLUG = new RegExp(SLUG_PATTERN);
 const LABEL = new RegExp(DNS_LABEL_PATTERN);
+/** Kubernetes keeps every name with `kube-` for itself, and in `service-system` are the operator's own credentials. */
+const SYSTEM_NAMESPACE = /^(kube-.*|service-system)$/;
 const BASE_URL = /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/;
 const IMAGE = /^[a-zA-Z0-9][\w.:/@-]{0,511}$/;
 const SERVICE_ACCOUNT = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -65,6 +67,10 @@ export function checkOperatorOptions(options: OperatorOptions): void {
 export function checkNamespace(option: string, namespace: string): void {
   if (!LABEL.test(namespace) || namespace.length > 63) {
     throw new InstallOptionError(option, "a namespace (lower-case letters, digits, '-', at most 63)", namespace);
+  }
+  if (SYSTEM_NAMESPACE.test(namespace)) {
+    const why = "a namespace for applications (kube-… is Kubernetes' own, service-system the operator's)";
+    throw new InstallOptionError(option, why, namespace);
   }
 }
 

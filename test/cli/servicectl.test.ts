@@ -100,6 +100,7 @@ describe('a command line that cannot be used', () => {
     ['a slug without an address', ['operator', 'manifest', '--cluster', 'a'], '--cluster needs --base-url beside it'],
     ['an address without a slug', ['operator', 'manifest', '--base-url', 'https://a'], '--base-url needs --cluster'],
     ['a bad name', ['namespaces', 'add', 'Shop'], 'servicectl: NAMESPACE: a namespace ('],
+    ["Kubernetes' namespace", ['namespaces', 'add', 'kube-system'], 'NAMESPACE: a namespace for applications (kube-…'],
     ['a missing name', ['namespaces', 'add'], "missing required argument 'namespace'"],
     ['nothing', [], 'Usage: servicectl'],
   ])('ends with 2 and says why: %s', async (_, args, message) => {

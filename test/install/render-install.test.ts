@@ -105,6 +105,7 @@ describe('the manifest of the operator', () => {
     ['--replicas', { replicas: 1.5 }],
     ['--api-server-port', { apiServerPort: 70_000 }],
     ['--namespace-grants', { namespaceGrants: ['shop', 'Shop'] }],
+    ['--namespace-grants', { namespaceGrants: ['shop', 'kube-system'] }],
   ])('refuses %s %j, naming it', (option, options) => {
     expect(() => renderOperator(files, options)).toThrow(InstallOptionError);
     expect(() => renderOperator(files, options)).toThrow(new RegExp(`^${option}: .+, not "?`));
@@ -198,6 +199,16 @@ describe('the grant of a namespace', () => {
     const { objects } = renderNamespaceGrant(files, { namespace: 'shop', serviceAccount: 'deployer' });
     expect(objects.map(id)).toEqual(['Namespace shop', 'RoleBinding shop/service-operator']);
     expect(objects[0]?.metadata.annotations).toEqual({ 'ops.service.io/service-account': 'deployer' });
+  });
+
+  it.each(['kube-system', 'kube-public', 'kube-node-lease', 'service-system'])('refuses %s', (namespace) => {
+    expect(() => renderNamespaceGrant(files, { namespace })).toThrow(
+      `NAMESPACE: a namespace for applications (kube-… is Kubernetes' own, service-system the operator's), not "${namespace}"`,
+    );
+  });
+
+  it.each(['default', 'kubernetes', 'my-kube-system'])('takes %s', (namespace) => {
+    expect(renderNamespaceGrant(files, { namespace }).objects[0]?.metadata.name).toBe(namespace);
   });
 
   it('refuses names that are none', () => {
