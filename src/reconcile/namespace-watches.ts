@@ -83,6 +83,11 @@ export class NamespaceWatches {
     return this.#open.get(namespace)?.grant ?? 'closed';
   }
 
+  /** Every HelmRelease that is known, of the namespaces that are open. Of others' there is no more than the name. */
+  knownReleases(): readonly HelmRelease[] {
+    return [...this.#open.values()].flatMap(({ releases }) => releases.list());
+  }
+
   /** Every namespace that is open, with its grant. */
   grants(): ReadonlyMap<string, Grant> {
     return new Map([...this.#open].map(([name, { grant }]) => [name, grant]));

@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { reconcileInstance } from './application-instance/application-instance-controller.ts';
 import type { ClusterEventRecorder } from './application-instance/instance-pass.ts';
+import { ReleaseClaims } from './application-instance/release-claims.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import { NamespaceWatches, type Grant } from './namespace-watches.ts';
@@ -86,11 +87,13 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
     flux.open(new Set(open.map(({ metadata }) => metadata.name)));
     deps.onGrants?.(flux.grants());
   };
-  const watches = { instances, flux, namespaces };
+  const claims = new ReleaseClaims();
+  const watches = { instances, flux, namespaces, claims };
   const unwritten = new UnwrittenStatus(deps.reporter);
 
   instances.onChange((object, isGone) => {
-    instanceQueue.add(keyOf(object.metadata));
+    const freed = claims.note(object, isGone);
+    for (const key of [keyOf(object.metadata), ...freed]) instanceQueue.add(key);
     if (isGone) unwritten.forget(object);
     deps.onDelivered?.(object, isGone);
   });

@@ -40,7 +40,7 @@ export const Reason = {
   NamespaceNotLabelled: 'NamespaceNotLabelled',
   /** Stalled=True: the namespace has no RoleBinding for the operator or no service account for releases. */
   NamespaceNotGranted: 'NamespaceNotGranted',
-  /** Stalled=True: a Flux object of this name exists and was not made from this resource; it is not touched. */
+  /** Stalled=True: the Helm release, or a Flux object of this name, is another's; it is not touched. The message says whose. */
   ReleaseNotOwned: 'ReleaseNotOwned',
   /** Stalled=True: the cluster does not serve Flux' kinds; the release controller is not installed. */
   ReleaseControllerMissing: 'ReleaseControllerMissing',

@@ -9,6 +9,7 @@ import { saveVerdict } from './save-verdict.ts';
 import { checkNamespace } from './steps/check-namespace.ts';
 import { checkPaused } from './steps/check-paused.ts';
 import { checkPolicy } from './steps/check-policy.ts';
+import { checkRelease } from './steps/check-release.ts';
 import { ensureChartSource } from './steps/ensure-chart-source.ts';
 import { ensureFinalizer } from './steps/ensure-finalizer.ts';
 import { ensureRelease } from './steps/ensure-release.ts';
@@ -26,6 +27,7 @@ const STEPS: readonly Step[] = [
   finalize,
   ensureFinalizer,
   checkPolicy,
+  checkRelease,
   ensureChartSource,
   ensureRelease,
   pruneReplacedSource,

@@ -12,6 +12,7 @@ import type { Inventory } from '../inventory.ts';
 import type { NamespaceWatches } from '../namespace-watches.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
+import type { ReleaseClaims } from './release-claims.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Emits cluster events (`kubectl get events`); they stay in the cluster. Never throws, never blocks a reconcile. */
@@ -36,6 +37,7 @@ export interface InstanceWatches {
   /** Flux' objects, in the namespaces that are open. */
   readonly flux: NamespaceWatches;
   readonly namespaces: Watched<KubeObject>;
+  readonly claims: ReleaseClaims;
 }
 
 /** One look at one instance: what was observed, and what the steps so far made of it. */
