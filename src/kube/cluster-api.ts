@@ -39,6 +39,11 @@ export interface ApplyOptions {
   readonly dryRun?: boolean;
 }
 
+export interface CreateOptions {
+  /** Everything is checked, nothing is stored. */
+  readonly dryRun?: boolean;
+}
+
 export interface PatchOptions {
   readonly fieldManager?: string;
   readonly subresource?: 'status';
@@ -113,7 +118,12 @@ export interface ClusterApi {
     options: ApplyOptions,
     signal?: AbortSignal,
   ): Promise<{ readonly object: T; readonly created: boolean }>;
-  create<T extends KubeObject>(object: KubeObject, fieldManager: string, signal?: AbortSignal): Promise<T>;
+  create<T extends KubeObject>(
+    object: KubeObject,
+    fieldManager: string,
+    signal?: AbortSignal,
+    options?: CreateOptions,
+  ): Promise<T>;
   mergePatch<T extends KubeObject>(
     ref: ObjectRef,
     patch: Record<string, unknown>,

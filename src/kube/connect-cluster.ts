@@ -1,7 +1,7 @@
 import { refOf, type KubeObject, type ObjectRef } from '../resources/kube-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { KubeError, type ClusterApi, type KindRef, type ListOptions } from './cluster-api.ts';
+import { KubeError, type ClusterApi, type CreateOptions, type KindRef, type ListOptions } from './cluster-api.ts';
 import { ClusterCredentials } from './cluster-credentials.ts';
 import { ANSWER_UNREADABLE, KIND_NOT_FOUND, namesMissingObject } from './kube-fault.ts';
 import { bodyOf, sendRequest, type KubeAnswer, type KubeRequest, type RequestDeps } from './kube-request.ts';
@@ -137,10 +137,16 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps): ClusterApi {
       const answer = await resend({ method: 'PATCH', path, body: JSON.stringify(object), contentType }, signal);
       return { object: parse<T>(answer), created: answer.status === 201 };
     },
-    async create<T extends KubeObject>(object: KubeObject, fieldManager: string, signal?: AbortSignal) {
+    async create<T extends KubeObject>(
+      object: KubeObject,
+      fieldManager: string,
+      signal?: AbortSignal,
+      options: CreateOptions = {},
+    ) {
       const path = collectionPath(await mapper.map(object, signal), object.metadata.namespace, true);
       const body = JSON.stringify(object);
-      return parse<T>(await send({ method: 'POST', path: path + queryOf({ fieldManager }), body }, signal));
+      const query = queryOf({ fieldManager, dryRun: options.dryRun === true ? 'All' : undefined });
+      return parse<T>(await send({ method: 'POST', path: path + query, body }, signal));
     },
     async mergePatch(ref, patch, options = {}, signal) {
       const path = (await pathOf(ref, signal)) + subresource(options) + queryOf({ fieldManager: options.fieldManager });

@@ -5,6 +5,7 @@ import { refOf } from '../resources/kube-object.ts';
 import { FIELD_MANAGER } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { decideApply, type ApplyDecision } from './decide-apply.ts';
+import { definitionIsTerminating } from './definition-is-terminating.ts';
 import { apiIsGone, isDenied, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
 import { failed } from './refusal.ts';
@@ -35,6 +36,10 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
       if (decision.kind === 'keep') {
         if (live !== undefined) note(pass, item, live, decision);
         return { state: 'unchanged' };
+      }
+      if (live === undefined) {
+        const ending = await definitionIsTerminating(pass.deps.api, decision.manifest, FIELD_MANAGER, signal);
+        if (ending !== undefined) return failed(Reason.DefinitionTerminating, ending);
       }
       try {
         if (inventory.arrivalOf(ref, decision.pair) === undefined) {

@@ -74,6 +74,8 @@ export const Reason = {
   ApplyFailed: 'ApplyFailed',
   /** The API server did not let an object be deleted; it is tried again. */
   DeleteFailed: 'DeleteFailed',
+  /** The definition of the object's kind is being deleted and takes no new objects; it is tried again. */
+  DefinitionTerminating: 'DefinitionTerminating',
   /** The spec breaks a rule of its kind, or changes what cannot be changed; the message says what to do instead. */
   SpecInvalid: 'SpecInvalid',
   /** The source pair is lower than what is applied already. */

@@ -77,8 +77,10 @@ export class ObjectWriter {
     this.#random = deps.random;
   }
 
-  /** @throws StatusError 400, 403, 404 (its namespace), 409, 422 */
+  /** @throws StatusError 400, 403, 404 (its namespace), 405, 409, 422 */
   *create(kind: Kind, namespace: string | undefined, body: unknown, options: WriteOptions): Admitted<KubeObject> {
+    // A POST alone: server-side apply makes new objects while the definition goes (customresource_handler.go).
+    this.#registry.checkTakesNew(kind);
     const object = placeObject(kind, decodeObject(kind, body), namespace);
     if (isSet(object.metadata.resourceVersion)) {
       throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created');
@@ -217,7 +219,6 @@ export class ObjectWriter {
       ...strategy.faults(next, undefined),
     ];
     if (faults.length > 0) throw invalid(kind, name, faults);
-    this.#registry.checkTakesNew(kind);
     yield { ...request, phase: 'validating', name, object: next };
     if (this.#storage.get(resourceOf(kind), namespace, name) !== undefined) throw alreadyExists(kind, name);
     checkSize(next);

@@ -1,7 +1,17 @@
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
 
 export interface Recorded {
-  readonly verb: 'get' | 'list' | 'watch' | 'apply' | 'create' | 'mergePatch' | 'jsonPatch' | 'delete' | 'version';
+  readonly verb:
+    | 'get'
+    | 'list'
+    | 'watch'
+    | 'apply'
+    | 'create'
+    | 'dryRun'
+    | 'mergePatch'
+    | 'jsonPatch'
+    | 'delete'
+    | 'version';
   /** `<kind> <namespace>/<name>`, with `#status` for that subresource. */
   readonly about: string;
 }
@@ -40,9 +50,9 @@ export class RecordingApi {
         record('apply', `${named({ kind: object.kind, ...object.metadata })}${options.subresource ? '#status' : ''}`);
         return inner.apply(object, options, signal);
       },
-      create: async (object, fieldManager, signal) => {
-        record('create', named({ kind: object.kind, ...object.metadata }));
-        return inner.create(object, fieldManager, signal);
+      create: async (object, fieldManager, signal, options) => {
+        record(options?.dryRun === true ? 'dryRun' : 'create', named({ kind: object.kind, ...object.metadata }));
+        return inner.create(object, fieldManager, signal, options);
       },
       mergePatch: async (ref, patch, options, signal) => {
         record('mergePatch', named(ref));

@@ -1,6 +1,7 @@
 import { KubeError } from '../../kube/cluster-api.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
 import { Reason } from '../../resources/reasons.ts';
+import { definitionIsTerminating } from '../definition-is-terminating.ts';
 import { fingerprint, holds } from '../drift.ts';
 import type { WatchedView } from '../watched.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
@@ -49,6 +50,13 @@ export async function ensureOwned<T extends KubeObject>(
   // Not by force where nothing was seen: should another's object have come in this moment, the server tells by a conflict.
   const options = { fieldManager: RELEASE_FIELD_MANAGER, force: live !== undefined };
   const manifest = { ...desired, metadata: { ...desired.metadata, annotations } };
+  if (live === undefined) {
+    const ending = await definitionIsTerminating(pass.deps.api, manifest, RELEASE_FIELD_MANAGER, pass.signal);
+    if (ending !== undefined) {
+      const verdict = stalled(Reason.DefinitionTerminating, ending);
+      return { kind: 'held', result: { kind: 'done', verdict, requeueAfterMs: TERMINATING_RETRY_MS } };
+    }
+  }
   try {
     const { object } = await pass.deps.api.apply<T>(manifest, options, pass.signal);
     watched.note(object);

@@ -159,4 +159,32 @@ export function describeDefinitions(context: () => ContractContext): void {
     expect(established(await http.eventually(second, established))).toBe(true);
     await http.delete(second);
   });
+
+  it('takes no POST while a definition is being deleted, not even a dry run, but makes what is applied', async () => {
+    const { http } = context();
+    const path = `${DEFINITIONS}/things.${GROUP}`;
+    const things = `/apis/${GROUP}/v1/namespaces/default/things`;
+    const thing = (name: string, finalizers: readonly string[] = []): Json => ({
+      apiVersion: `${GROUP}/v1`,
+      kind: 'Thing',
+      metadata: { name, ...(finalizers.length === 0 ? {} : { finalizers }) },
+    });
+    await http.post(DEFINITIONS, definition(object({})));
+    await http.eventually(things, ({ status }) => status === 200);
+    await http.post(things, thing('held', ['example.com/held']));
+    await http.delete(path);
+    await http.eventually(`${things}/held`, ({ body }) => body['metadata']?.['deletionTimestamp'] !== undefined);
+    const refused = await http.post(`${things}?dryRun=All`, thing('new'));
+    expect([refused.status, refused.body['reason'], refused.body['message']]).toEqual([
+      405,
+      'MethodNotAllowed',
+      'create not allowed while custom resource definition is terminating',
+    ]);
+    expect((await http.post(things, thing('new'))).status).toBe(405);
+    expect((await http.apply(`${things}/new`, 'someone', thing('new'))).status).toBe(201);
+    const free = { metadata: { finalizers: null } };
+    await http.delete(`${things}/new`);
+    await http.patch(`${things}/held`, 'merge', free);
+    await http.eventually(path, ({ status }) => status === 404);
+  });
 }
