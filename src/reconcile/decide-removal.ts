@@ -9,6 +9,7 @@ import { greaterPair, pairOf } from './source-pair.ts';
 import {
   isManaged,
   kindIsNotDelivered,
+  labelIsMissing,
   namespaceIsNotAllowed,
   namespaceIsNotGranted,
   writesArePaused,
@@ -50,6 +51,7 @@ export function decideRemoval(situation: RemovalSituation): RemovalDecision {
     liveIsNotOurs(live, policy) ??
     liveIsNewer(situation, live) ??
     writesArePaused(policy, namespace, live) ??
+    labelIsMissing(tombstone.namespace, namespace) ??
     namespaceIsNotGranted(tombstone.namespace, situation.isDenied);
   if (held !== undefined) return { kind: 'refuse', outcome: held };
   const annotated = live.metadata.annotations?.[TOMBSTONE_ANNOTATION] === tombstone.intentId;

@@ -43,6 +43,11 @@ export function namespaceIsNotThere(name: string, namespace: KubeObject | undefi
   if (namespace.metadata.deletionTimestamp !== undefined) {
     return failed(Reason.ApplyFailed, `namespace ${name} is being deleted; nothing is applied in it`);
   }
+  return labelIsMissing(name, namespace);
+}
+
+/** What the cluster's admin has not given to the operator, or has taken back: nothing is written there, and nothing deleted. */
+export function labelIsMissing(name: string, namespace: KubeObject | undefined): Refusal | undefined {
   const [unlabelled] = namespaceIsNotLabelled(name, { namespace });
   return unlabelled === undefined ? undefined : refused(unlabelled.reason, unlabelled.message);
 }

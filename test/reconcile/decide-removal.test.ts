@@ -36,6 +36,20 @@ describe('decideRemoval', () => {
     ],
     ['finds nothing to delete', { live: undefined }, { kind: 'absent' }],
     [
+      'waits where the namespace has lost its label',
+      { namespace: aNamespace('shop', { labels: {} }) },
+      refuse(
+        'refused',
+        'NamespaceNotLabelled',
+        'namespace shop is not labelled for the operator; a cluster admin runs: kubectl label namespace shop managed-by=service',
+      ),
+    ],
+    [
+      'goes on in a namespace that is being deleted',
+      { namespace: aNamespace('shop', { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
+      { kind: 'delete', uid: 'uid-1', annotate: true },
+    ],
+    [
       'keeps an object that is newer than the tombstone',
       { live: live(anInstance({ source: '1.10' })) },
       refuse('stale', 'StaleSource', 'tombstone 1.9 is not newer than 1.10, which is applied'),
