@@ -5,6 +5,7 @@ import type { Reporter } from '../events/report/reporter.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { isDeliveredKind } from './delivered-kinds.ts';
 import type { Inventory } from './inventory.ts';
+import type { MadeObjects } from './left-over.ts';
 import { LiveObjects } from './live-objects.ts';
 
 /** Requests without an answer, in a row. */
@@ -30,6 +31,7 @@ export class Pass {
   readonly revision: string;
   readonly live: LiveObjects;
   #noAnswers = 0;
+  readonly #made = new Map<string, Promise<MadeObjects>>();
   readonly #namespaces = new Map<string, Promise<KubeObject | undefined>>();
 
   constructor(deps: Pass['deps'], policy: ClusterPolicy, revision: string) {
@@ -56,6 +58,13 @@ export class Pass {
   /** @throws KubeError */
   async liveIfAllowed(ref: ObjectRef, signal: AbortSignal): Promise<KubeObject | undefined> {
     return this.mayRead(ref) ? await this.live.get(ref, signal) : undefined;
+  }
+
+  /** What was made of instances there, looked for once a pass. @throws KubeError */
+  async onceFor(namespace: string, look: () => Promise<MadeObjects>): Promise<MadeObjects> {
+    const looking = this.#made.get(namespace) ?? look();
+    this.#made.set(namespace, looking);
+    return await looking;
   }
 
   /** Read once a pass. @throws KubeError */

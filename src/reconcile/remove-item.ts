@@ -36,7 +36,7 @@ export async function removeItem(
       });
       if (decision.kind === 'refuse') return decision.outcome;
       if (decision.kind === 'absent') {
-        reportGone(pass, tombstone);
+        await reportGone(pass, tombstone, signal);
         return { state: 'absent' };
       }
       if (decision.kind === 'deleting') return { state: 'deleted' };
