@@ -38,12 +38,15 @@ describe('a definition that is being deleted', () => {
     expect(stage.recording.writes).toEqual([]);
   });
 
-  it('gets no new HelmRelease either', async () => {
+  it('gets no HelmRelease back that it took away, and a first one costs no request more', async () => {
     await using stage = await setStage();
+    await stage.deliver();
+    await stage.until('int-1', 'Ready', 'HelmReleaseReady');
+    expect(stage.operator.recording.calls.filter(({ verb }) => verb === 'dryRun')).toEqual([]);
+    stage.operator.recording.forget();
     const metadata = { name: 'held', namespace: 'shop' };
     const spec = { interval: '10m', chartRef: { kind: 'OCIRepository', name: 'held' } };
     await beginToDelete(stage.cluster, 'helmreleases.helm.toolkit.fluxcd.io', { ...HELM_RELEASE, metadata, spec });
-    await stage.deliver();
     const live = await stage.until('int-1', 'Stalled', 'DefinitionTerminating');
     expect(findCondition(live.status?.conditions, 'Stalled')?.message).toContain('the definition of HelmRelease');
     expect(stage.operator.recording.writes.filter((write) => write.includes('HelmRelease'))).toEqual([]);

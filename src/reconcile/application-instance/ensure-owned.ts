@@ -50,7 +50,8 @@ export async function ensureOwned<T extends KubeObject>(
   // Not by force where nothing was seen: should another's object have come in this moment, the server tells by a conflict.
   const options = { fieldManager: RELEASE_FIELD_MANAGER, force: live !== undefined };
   const manifest = { ...desired, metadata: { ...desired.metadata, annotations } };
-  if (live === undefined) {
+  // Only for one that was there before: a request more, which a first installation need not make.
+  if (live === undefined && pass.instance.status?.release !== undefined) {
     const ending = await definitionIsTerminating(pass.deps.api, manifest, RELEASE_FIELD_MANAGER, pass.signal);
     if (ending !== undefined) {
       const verdict = stalled(Reason.DefinitionTerminating, ending);
