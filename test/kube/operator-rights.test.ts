@@ -84,13 +84,22 @@ describeRealCluster('the rights of the operator', (start) => {
       { action: 'operate', namespace: 'shop', name: 'restart', operationTemplate: 'rollout-restart' },
       'failed',
     );
-    await world.admin.delete({ ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' });
+    const release = { ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' };
+    await world.admin.delete(release);
     await world.stopOperator();
     for (const name of ['service-operator-inventory', 'service-operator-sequence']) {
       await world.admin.delete({ apiVersion: 'v1', kind: 'ConfigMap', namespace: SYSTEM, name });
     }
     await world.startOperator();
     await world.untilCluster('ControllersHealthy', 'True ControllersRunning');
+    // Made anew after its deletion by hand, so that the uninstall has one to delete; not any more once the catalog is back.
+    await vi.waitFor(
+      async () => {
+        expect((await world.admin.get(release))?.metadata).toMatchObject({ name: 'podinfo' });
+        expect((await world.admin.get(release))?.metadata.deletionTimestamp).toBeUndefined();
+      },
+      { timeout: 30_000 },
+    );
     await world.plane.putPodinfo();
     commitByHand(join(world.plane.folder, 'git', 'fleet.git'), (clone) => {
       const folder = join(clone, 'clusters/eu/tombstones/shop');
@@ -111,15 +120,6 @@ describeRealCluster('the rights of the operator', (start) => {
     });
     await world.install('second');
     await world.untilGone({ ...instanceRef('restart'), apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation' });
-    const release = { ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' };
-    // Made anew after its deletion by hand, so that the uninstall has one to delete.
-    await vi.waitFor(
-      async () => {
-        expect((await world.admin.get(release))?.metadata).toMatchObject({ name: 'podinfo' });
-        expect((await world.admin.get(release))?.metadata.deletionTimestamp).toBeUndefined();
-      },
-      { timeout: 30_000 },
-    );
     await world.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
     await world.untilGone(instanceRef('podinfo'));
     await world.stopOperator();
