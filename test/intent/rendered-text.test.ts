@@ -2,29 +2,9 @@ import { parseExactJson } from '../../src/protocol/exact-json.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { IntentRecord } from '../../src/intent/intent-record.ts';
 import { parseManifest } from '../../src/intent/manifest.ts';
-import { renderIntent, type RenderInputs } from '../../src/intent/render.ts';
-
-const target = { clusterId: 'c-0123456789abcdef', slug: 'prod-eu', deliveryEpoch: 2 };
-const install: IntentRecord = {
-  intentVersion: 'v1alpha1',
-  id: 'int-1',
-  action: 'install',
-  namespace: 'shop',
-  name: 'podinfo',
-  generation: 3,
-  catalogEntry: 'podinfo',
-  chartVersion: '6.5.0',
-  values: { replicaCount: 2 },
-  requestedBy: 'admin',
-  requestedAt: '2026-11-28T00:00:00.000Z',
-  reason: 'first try',
-};
-const inputs: RenderInputs = {
-  chart: { type: 'oci', url: 'oci://ghcr.io/stefanprodan/charts/podinfo', name: 'podinfo' },
-  defaultValues: { replicaCount: 1, ui: { message: 'hello', color: '#34577c' } },
-};
+import { renderIntent } from '../../src/intent/render.ts';
+import { inputs, install, target } from './podinfo-intent.ts';
 
 function read(text: string, version: '1.1' | '1.2'): unknown {
   const documents = parseAllDocuments(text, { version });

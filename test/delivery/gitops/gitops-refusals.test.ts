@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FetchLike } from '../../../src/git/receive-pack.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { git, type GitServer } from '../../git/git-server.ts';
+import { isPush, pushesThrough, report } from './refusing-host.ts';
 import { apply } from './rendered-intent.ts';
 import { commitByHand, deliver, startAcme, subjects, writerOn } from './writer.ts';
 
@@ -17,26 +18,6 @@ afterEach(async () => {
   await git(server.path('acme'), ['fsck', '--strict', '--no-dangling']);
   await server[Symbol.asyncDispose]();
 });
-
-const isPush = (url: string): boolean => url.endsWith('/git-receive-pack');
-
-/** A fetch in front of the real one: `before` may answer in its place, once for each push. */
-function pushesThrough(before: (push: number) => Promise<Response | undefined>): FetchLike {
-  let pushes = 0;
-  return async (url, init) => {
-    if (!isPush(url)) return fetch(url, init);
-    pushes += 1;
-    return (await before(pushes)) ?? fetch(url, init);
-  };
-}
-
-/** A host's report that refuses the branch, as it comes over the wire. */
-function report(reason: string, remoteText = ''): Response {
-  const pkt = (data: string): string => (Buffer.byteLength(data) + 4).toString(16).padStart(4, '0') + data;
-  const inner = `${pkt('unpack ok\n')}${pkt(`ng refs/heads/main ${reason}\n`)}0000`;
-  const text = remoteText === '' ? '' : pkt(`\u0002${remoteText}\n`);
-  return new Response(`${text}${pkt(`\u0001${inner}`)}0000`, { status: 200 });
-}
 
 describe('GitopsDelivery when an intent cannot be delivered', () => {
   it.each([
