@@ -111,6 +111,7 @@ async function acceptIn(
     state: 'accepted',
     reason: null,
     requested_by: submission.requestedBy,
+    recovery_values: null,
     accepted_at: acceptedAt,
     delivered_at: null,
     applied_at: null,

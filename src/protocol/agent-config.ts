@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { ChartSource } from './chart.ts';
+import { Timestamp } from './condition.ts';
 import { ConnectivityMode } from './connectivity-mode.ts';
 import { JwkSet } from './register.ts';
 
@@ -47,6 +48,14 @@ export const GitSourceConfig = Type.Object({
 });
 export type GitSourceConfig = Static<typeof GitSourceConfig>;
 
+/** Compact JWS (EdDSA, key `predecessor`) over the RFC 8785 form of the public JWK of key `kid`. */
+export const SigningKeyEndorsement = Type.Object({
+  kid: Type.String({ maxLength: 256 }),
+  predecessor: Type.String({ maxLength: 256 }),
+  jws: Type.String({ maxLength: 4096 }),
+});
+export type SigningKeyEndorsement = Static<typeof SigningKeyEndorsement>;
+
 /** Answer of `GET /api/agent/config`: the projection that the operator writes into its `Cluster` resource. */
 export const AgentConfig = Type.Object({
   cluster_id: Type.String(),
@@ -60,7 +69,12 @@ export const AgentConfig = Type.Object({
     requireSignedPayloads: Type.Boolean(),
     requireEncryptedSecretPayloads: Type.Boolean(),
   }),
+  /** The current key first, then those before it that still verify. */
   signing_public_keys: JwkSet,
+  /** For each key but a cluster's first: what its predecessor signed, so that an operator that pinned that one may follow. */
+  signing_key_endorsements: Type.Optional(Type.Array(SigningKeyEndorsement, { maxItems: 16 })),
+  /** Of the credential that asks. `rotate_after` in the past asks for a rotation now. */
+  credential: Type.Optional(Type.Object({ expires_at: Timestamp, rotate_after: Timestamp })),
   git: Type.Optional(GitSourceConfig),
   /** What an admin wants of the operator itself; absent: nothing. */
   operator: Type.Optional(Type.Object({ desired_version: Type.Optional(Type.String({ maxLength: 64 })) })),

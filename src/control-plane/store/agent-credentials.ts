@@ -6,11 +6,11 @@ export const AGENT_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 
 export async function insertAgentCredential(
   trx: Kysely<Database>,
-  credential: Omit<Insertable<AgentCredentialRow>, 'first_used_at' | 'revoked_at'>,
+  credential: Omit<Insertable<AgentCredentialRow>, 'first_used_at' | 'revoked_at' | 'rotated_at' | 'replaces'>,
 ): Promise<void> {
   await trx
     .insertInto('agent_credentials')
-    .values({ ...credential, first_used_at: null, revoked_at: null })
+    .values({ ...credential, first_used_at: null, revoked_at: null, rotated_at: null, replaces: null })
     .execute();
 }
 

@@ -30,6 +30,8 @@ export type PendingCluster = Omit<
   | 'operator_version'
   | 'desired_operator_version'
   | 'last_contact_at'
+  | 'revoked_at'
+  | 'deliver_intents'
   | 'registered_at'
 >;
 
@@ -51,6 +53,8 @@ export async function insertPendingCluster(trx: Kysely<Database>, cluster: Pendi
     applied_revision: null,
     operator_version: null,
     desired_operator_version: null,
+    revoked_at: null,
+    deliver_intents: 0,
     last_contact_at: null,
     registered_at: null,
   };

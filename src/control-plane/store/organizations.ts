@@ -15,7 +15,13 @@ export async function ensureOrganization(
   const known = await trx.selectFrom('organizations').selectAll().where('name', '=', name).executeTakeFirst();
   if (known !== undefined) return known;
   const now = deps.clock.now();
-  const made = { id: newId('org', now, deps.randomBytes), name, created_at: now.toISOString() };
+  const made = {
+    id: newId('org', now, deps.randomBytes),
+    name,
+    created_at: now.toISOString(),
+    settings: null,
+    recovery_public_key: null,
+  };
   await trx.insertInto('organizations').values(made).execute();
   return made;
 }

@@ -20,11 +20,20 @@ export interface Database {
   resource_conditions: ResourceConditionRow;
   audit: AuditRow;
   request_keys: RequestKeyRow;
+  jobs: JobRow;
+  certificate_authorities: CertificateAuthorityRow;
+  channel_messages: ChannelMessageRow;
+  channel_webhooks: ChannelWebhookRow;
+  channel_outbox: ChannelOutboxRow;
 }
 
 export interface OrganizationRow {
   id: string;
   name: string;
+  /** JSON: what its new clusters start with, and what holds for all of them; null: the defaults. */
+  settings: string | null;
+  /** JWK JSON of the key that `servicectl reseal` opens values with; its private half is never here. */
+  recovery_public_key: string | null;
   created_at: string;
 }
 
@@ -66,6 +75,10 @@ export interface ClusterRow {
   operator_version: string | null;
   /** The version that an admin wants the operator to run. */
   desired_operator_version: string | null;
+  /** Set by an admin's revocation, cleared by a registration: until then nothing is recovered. */
+  revoked_at: string | null;
+  /** 1: intents are delivered as jobs of kind `intent`. */
+  deliver_intents: number;
   last_contact_at: string | null;
   registered_at: string | null;
   created_at: string;
@@ -89,6 +102,10 @@ export interface AgentCredentialRow {
   expires_at: string;
   first_used_at: string | null;
   revoked_at: string | null;
+  /** When it was first rotated: it is accepted for the grace period from then on. */
+  rotated_at: string | null;
+  /** The credential that this one came from by rotation. */
+  replaces: string | null;
 }
 
 export interface SigningKeyRow {
@@ -98,6 +115,94 @@ export interface SigningKeyRow {
   private_key_sealed: string;
   public_jwk: string;
   created_at: string;
+  /** `kid` of the key that endorsed this one; null for a cluster's first. */
+  predecessor: string | null;
+  /** Compact JWS of the predecessor over this key. */
+  endorsement: string | null;
+  /** When a successor took over signing. It still verifies until it is revoked. */
+  retired_at: string | null;
+  revoked_at: string | null;
+}
+
+/** The authority that issues client certificates; one, made when first needed. */
+export interface CertificateAuthorityRow {
+  id: string;
+  certificate: string;
+  /** Compact JWE under the master key. */
+  private_key_sealed: string;
+  created_at: string;
+  expires_at: string;
+}
+
+export type JobState = 'pending' | 'delivered' | 'acknowledged' | 'closed';
+
+export interface JobRow {
+  id: string;
+  cluster_id: string;
+  intent_id: string;
+  kind: 'apply' | 'delete' | 'intent';
+  /** The object that it is about. */
+  target_kind: string;
+  namespace: string;
+  name: string;
+  generation: number;
+  delivery_epoch: number;
+  idempotency_key: string;
+  /** JSON, in the clear: it holds no secret but sealed ones. Signed and encrypted as it is handed out. */
+  payload: string;
+  state: JobState;
+  created_at: string;
+  expires_at: string;
+  delivered_at: string | null;
+  acknowledged_at: string | null;
+  closed_at: string | null;
+  phase: string | null;
+  status_message: string | null;
+  /** JSON array of conditions. */
+  status_conditions: string | null;
+  status_at: string | null;
+  outcome: 'succeeded' | 'failed' | 'noop' | 'conflict' | null;
+  error: string | null;
+  /** JSON `ResourceRef`. */
+  applied_ref: string | null;
+}
+
+/** One message of an organization's discussion channel. */
+export interface ChannelMessageRow {
+  id: Generated<number>;
+  organization_id: string;
+  at: string;
+  cluster_id: string | null;
+  category: 'deploy' | 'backup' | 'credential';
+  reason: string;
+  text: string;
+  /** JSON `ResourceRef`. */
+  resource_ref: string | null;
+  event_seq: number | null;
+}
+
+/** Where an organization's channel is also sent. Address and key are secrets. */
+export interface ChannelWebhookRow {
+  id: string;
+  organization_id: string;
+  name: string;
+  url_sealed: string;
+  secret_sealed: string;
+  created_by: string;
+  created_at: string;
+  disabled_at: string | null;
+  /** Why it was given up, for people. */
+  disabled_reason: string | null;
+}
+
+/** What is still to be sent; a row goes when it was taken. */
+export interface ChannelOutboxRow {
+  id: Generated<number>;
+  webhook_id: string;
+  message_id: number;
+  attempts: number;
+  next_at: string;
+  last_error: string | null;
 }
 
 export interface CatalogEntryRow {
@@ -166,6 +271,8 @@ export interface IntentRow {
   state: IntentState;
   reason: string | null;
   requested_by: string;
+  /** The secret values, sealed to the organization's recovery key as well (compact JWE). */
+  recovery_values: string | null;
   accepted_at: string;
   delivered_at: string | null;
   applied_at: string | null;

@@ -40,6 +40,10 @@ export async function newSigningKey(
     private_key_sealed: await masterKey.seal(key.privateJwk.expose(), signingKeyContext(clusterId)),
     public_jwk: JSON.stringify(key.publicJwk),
     created_at: at,
+    predecessor: null,
+    endorsement: null,
+    retired_at: null,
+    revoked_at: null,
   };
 }
 

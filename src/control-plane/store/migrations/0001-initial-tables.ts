@@ -1,5 +1,6 @@
-import type { CreateTableBuilder, Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Migration } from './migration.ts';
+import { index, table } from './table.ts';
 
 /** Every table of `schema.ts` as this release knows it. */
 export const initialTables: Migration = {
@@ -138,29 +139,4 @@ async function reports(db: Kysely<unknown>): Promise<void> {
   await index(db, 'resource_conditions', ['cluster_id', 'kind', 'namespace', 'name']);
   await index(db, 'audit', ['organization_id', 'id']);
   await index(db, 'audit', ['cluster_id', 'id']);
-}
-
-function table(
-  db: Kysely<unknown>,
-  name: string,
-  /** Text columns, separated by spaces. */
-  required: string,
-  optional: string,
-): CreateTableBuilder<string, string> {
-  let builder: CreateTableBuilder<string, string> = db.schema.createTable(name);
-  for (const column of names(required)) builder = builder.addColumn(column, 'text', (text) => text.notNull());
-  for (const column of names(optional)) builder = builder.addColumn(column, 'text');
-  return builder;
-}
-
-function names(text: string): string[] {
-  return text.split(' ').filter((name) => name !== '');
-}
-
-async function index(db: Kysely<unknown>, table: string, columns: readonly string[]): Promise<void> {
-  await db.schema
-    .createIndex([table, ...columns].join('_'))
-    .on(table)
-    .columns([...columns])
-    .execute();
 }

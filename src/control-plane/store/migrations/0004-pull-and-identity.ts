@@ -1,0 +1,76 @@
+import type { Kysely } from 'kysely';
+import type { Migration } from './migration.ts';
+import { index, table } from './table.ts';
+
+/** Jobs, what rotation and client certificates remember, and the discussion channel with its outbox. */
+export const pullAndIdentity: Migration = {
+  number: 4,
+  name: 'pull-and-identity',
+  up: async (db) => {
+    await identity(db);
+    await jobs(db);
+    await channel(db);
+  },
+};
+
+async function identity(db: Kysely<unknown>): Promise<void> {
+  await addTexts(db, 'organizations', ['settings', 'recovery_public_key']);
+  await addTexts(db, 'clusters', ['revoked_at']);
+  await db.schema
+    .alterTable('clusters')
+    .addColumn('deliver_intents', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await addTexts(db, 'agent_credentials', ['rotated_at', 'replaces']);
+  await addTexts(db, 'signing_keys', ['predecessor', 'endorsement', 'retired_at', 'revoked_at']);
+  await addTexts(db, 'intents', ['recovery_values']);
+  await table(db, 'certificate_authorities', 'id certificate private_key_sealed created_at expires_at', '')
+    .addPrimaryKeyConstraint('certificate_authorities_pk', ['id'])
+    .execute();
+}
+
+async function jobs(db: Kysely<unknown>): Promise<void> {
+  await table(
+    db,
+    'jobs',
+    'id cluster_id intent_id kind target_kind namespace name idempotency_key payload state created_at expires_at',
+    'delivered_at acknowledged_at closed_at phase status_message status_conditions status_at outcome error applied_ref',
+  )
+    .addColumn('generation', 'integer', (column) => column.notNull())
+    .addColumn('delivery_epoch', 'integer', (column) => column.notNull())
+    .addPrimaryKeyConstraint('jobs_pk', ['id'])
+    .addForeignKeyConstraint('jobs_cluster', ['cluster_id'], 'clusters', ['id'])
+    .addForeignKeyConstraint('jobs_intent', ['intent_id'], 'intents', ['id'])
+    .execute();
+  // A poll asks for a cluster's open jobs, upkeep for what has expired, delivery for an intent's open job.
+  await index(db, 'jobs', ['cluster_id', 'state']);
+  await index(db, 'jobs', ['state', 'expires_at']);
+  await index(db, 'jobs', ['intent_id']);
+}
+
+async function channel(db: Kysely<unknown>): Promise<void> {
+  await table(db, 'channel_messages', 'organization_id at category reason text', 'cluster_id resource_ref')
+    .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+    .addColumn('event_seq', 'integer')
+    .execute();
+  await table(
+    db,
+    'channel_webhooks',
+    'id organization_id name url_sealed secret_sealed created_by created_at',
+    'disabled_at disabled_reason',
+  )
+    .addPrimaryKeyConstraint('channel_webhooks_pk', ['id'])
+    .addUniqueConstraint('channel_webhooks_name', ['organization_id', 'name'])
+    .execute();
+  await table(db, 'channel_outbox', 'webhook_id next_at', 'last_error')
+    .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+    .addColumn('message_id', 'integer', (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addForeignKeyConstraint('channel_outbox_webhook', ['webhook_id'], 'channel_webhooks', ['id'])
+    .execute();
+  await index(db, 'channel_messages', ['organization_id', 'id']);
+  await index(db, 'channel_outbox', ['next_at']);
+}
+
+async function addTexts(db: Kysely<unknown>, name: string, columns: readonly string[]): Promise<void> {
+  for (const column of columns) await db.schema.alterTable(name).addColumn(column, 'text').execute();
+}
