@@ -56,6 +56,10 @@ export class Program implements AsyncDisposable {
     return new Program(spec.name, child, readyLine);
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, 'exit');
