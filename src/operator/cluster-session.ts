@@ -1,15 +1,10 @@
-import type { DesiredSet } from '../delivery/delivery.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import type { Term } from '../kube/lease/term.ts';
 import { DEFAULT_INTERVALS, type AgentConfig, type Intervals } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
-import type { ApplyReport } from '../reconcile/apply-report.ts';
-import { grantCondition } from '../reconcile/cluster/grant-condition.ts';
-import { syncConditions } from '../reconcile/cluster/sync-conditions.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import type { Cluster } from '../resources/cluster.ts';
-import { isTrue } from '../resources/conditions.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -19,6 +14,7 @@ import { ClusterStatusWriter } from './cluster-status.ts';
 import { ConfigLoop } from './config-loop.ts';
 import { connectedCondition, Contact, type ContactState } from './contact.ts';
 import { ControllerHealth } from './controller-health.ts';
+import { coreReports } from './core-reports.ts';
 import { Core } from './core.ts';
 import { readCredentials } from './credentials.ts';
 import { EventPipeline } from './event-pipeline.ts';
@@ -27,8 +23,10 @@ import { Heartbeat } from './heartbeat.ts';
 import type { KeyRing } from './keypair.ts';
 import { OPERATOR_VERSION } from './operator-version.ts';
 import { OwnVersion } from './own-version.ts';
-import { policyOf, projectionOf } from './projection.ts';
+import { PolicyGate } from './policy-gate.ts';
+import { projectionOf } from './projection.ts';
 import { Registrar } from './registrar.ts';
+import { runLoops } from './run-loops.ts';
 
 export interface ClusterSessionDeps {
   readonly api: ClusterApi;
@@ -58,11 +56,10 @@ export class ClusterSession {
   readonly #core: Core;
   readonly #version: OwnVersion;
   readonly #health: ControllerHealth;
-  readonly #mayReconcile = Promise.withResolvers<void>();
+  readonly #policy: PolicyGate;
   #intervals: Intervals = DEFAULT_INTERVALS;
   #keys: KeyRing | undefined;
   #caCertificate = '';
-  #lastPolicy = '';
   #lastGeneration: number | undefined;
 
   constructor(deps: ClusterSessionDeps) {
@@ -148,27 +145,18 @@ export class ClusterSession {
       onServiceVersion: (version) => this.#version.heard(version),
     });
     this.#version = new OwnVersion({ ...deps, onCondition: (condition) => this.#status.setConditions([condition]) });
+    this.#policy = new PolicyGate({
+      status: () => this.#status.status,
+      cluster,
+      onChange: () => this.#core.policyChanged(),
+    });
+    const policy = (): ClusterPolicy => this.#policy.policy;
     this.#core = new Core({
       ...deps,
-      policy: () => this.#policy(),
+      ...coreReports({ ...deps, status: this.#status, health: this.#health, policy }),
+      policy,
       reporter: this.#events,
-      // A set that brings only a fault names no revision that was read.
-      onRead: ({ revision }) => {
-        if (revision !== '') this.#status.change({ attemptedRevision: revision });
-      },
-      onReport: (report, set) => this.#synced(report, set),
-      onRewritten: (message) => {
-        deps.recorder.record(cluster(), { type: 'Warning', reason: 'SourceHistoryRewritten', message });
-        this.#status.setConditions([
-          { type: 'SourceHistoryRewritten', status: 'True', reason: Reason.HistoryRewritten, message },
-        ]);
-      },
       onRunning: () => this.#controllersRun(),
-      onFault: (what, fault) => this.#health.note(what, fault),
-      onGrants: (grants) => {
-        const condition = grantCondition(grants, this.#policy().allowedNamespaces);
-        if (condition !== undefined) this.#status.setConditions([condition]);
-      },
     });
   }
 
@@ -192,36 +180,26 @@ export class ClusterSession {
     if (generation !== this.#lastGeneration || this.#session.state !== 'open') this.#registrar.clusterChanged();
     this.#lastGeneration = generation;
     this.#core.clusterChanged();
-    this.#policyMayHaveChanged();
+    this.#policy.lookAgain();
   }
 
   /** Runs until aborted; rejects when a loop ends by a fault of ours. */
   async run(signal: AbortSignal): Promise<void> {
     await using _registrar = this.#registrar;
     using _health = this.#health;
-    // A fault of one loop ends the others, so that nothing runs half.
-    const stop = new AbortController();
-    const either = AbortSignal.any([signal, stop.signal]);
-    this.#policyMayHaveChanged();
-    const loops: Record<string, Promise<void>> = {
-      status: this.#status.run(either),
-      events: this.#events.run(either),
-      registration: this.#registrar.run(either),
-      configuration: this.#config.run(either),
-      heartbeat: this.#heartbeat.run(either),
-      core: this.#runCore(either),
-      version: this.#version.run(either),
-    };
-    const ends = Object.entries(loops).map(async ([name, loop]) => {
-      try {
-        await loop;
-      } catch (error) {
-        if (either.aborted) return;
-        stop.abort();
-        throw new Error(`the ${name} loop failed`, { cause: error });
-      }
-    });
-    const results = await Promise.allSettled(ends);
+    this.#policy.lookAgain();
+    const results = await runLoops(
+      {
+        status: (either) => this.#status.run(either),
+        events: (either) => this.#events.run(either),
+        registration: (either) => this.#registrar.run(either),
+        configuration: (either) => this.#config.run(either),
+        heartbeat: (either) => this.#heartbeat.run(either),
+        core: (either) => this.#runCore(either),
+        version: (either) => this.#version.run(either),
+      },
+      signal,
+    );
     if (this.#session.state === 'open') {
       await this.#events.drain(AbortSignal.timeout(DRAIN_MS)).catch(() => undefined);
     }
@@ -230,9 +208,7 @@ export class ClusterSession {
   }
 
   async #runCore(signal: AbortSignal): Promise<void> {
-    const aborted = Promise.withResolvers<void>();
-    signal.addEventListener('abort', () => aborted.resolve(), { once: true });
-    await Promise.race([this.#mayReconcile.promise, aborted.promise]);
+    await this.#policy.opened(signal);
     if (!signal.aborted) await this.#core.run(signal);
   }
 
@@ -244,7 +220,7 @@ export class ClusterSession {
     }
     this.#version.want(config.operator?.desired_version);
     this.#status.change(projectionOf(config, revision));
-    this.#policyMayHaveChanged();
+    this.#policy.lookAgain();
     const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
     openGitTarget(config, this.#keys, host).then(
       (target) => this.#core.read(target),
@@ -253,13 +229,6 @@ export class ClusterSession {
         this.#status.setConditions([{ type: 'Synced', status: 'False', reason: Reason.SourceUnreachable, message }]);
       },
     );
-  }
-
-  #synced(report: ApplyReport, set: DesiredSet): void {
-    const conditions = syncConditions(report);
-    const whole = set.scope === 'complete' && isTrue([...conditions], 'Synced');
-    if (whole) this.#status.change({ appliedRevision: report.revision });
-    this.#status.setConditions(conditions);
   }
 
   #contactChanged(state: ContactState, message: string): void {
@@ -272,22 +241,6 @@ export class ClusterSession {
     // What an earlier process wrote and could not post any more; what it did post is recognized by its keys.
     for (const change of this.#core.snapshot()) this.#events.statusChanged(change);
     this.#health.running();
-  }
-
-  #policyMayHaveChanged(): void {
-    const policy = policyOf(this.#status.status, this.#deps.cluster());
-    if (policy === undefined) return;
-    const text = JSON.stringify(policy);
-    if (text === this.#lastPolicy) return;
-    if (this.#lastPolicy === '') this.#mayReconcile.resolve();
-    else this.#core.policyChanged();
-    this.#lastPolicy = text;
-  }
-
-  #policy(): ClusterPolicy {
-    const policy = policyOf(this.#status.status, this.#deps.cluster());
-    if (policy === undefined) throw new Error('the core runs before there is a projection');
-    return policy;
   }
 
   #labels(): Record<string, string> {

@@ -1,0 +1,50 @@
+import type { DesiredSet } from '../delivery/delivery.ts';
+import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import type { ApplyReport } from '../reconcile/apply-report.ts';
+import { grantCondition } from '../reconcile/cluster/grant-condition.ts';
+import { syncConditions } from '../reconcile/cluster/sync-conditions.ts';
+import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { Cluster } from '../resources/cluster.ts';
+import { isTrue } from '../resources/conditions.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { ClusterStatusWriter } from './cluster-status.ts';
+import type { ControllerHealth } from './controller-health.ts';
+import type { CoreDeps } from './core.ts';
+
+export interface CoreReportsDeps {
+  readonly status: ClusterStatusWriter;
+  readonly health: ControllerHealth;
+  readonly recorder: KubeEventRecorder;
+  readonly cluster: () => Cluster;
+  readonly policy: () => ClusterPolicy;
+}
+
+/** How the `Cluster` resource shows what the core comes to. */
+export function coreReports(
+  deps: CoreReportsDeps,
+): Pick<CoreDeps, 'onRead' | 'onReport' | 'onRewritten' | 'onFault' | 'onGrants'> {
+  const { status, health, recorder, cluster, policy } = deps;
+  return {
+    // A set that brings only a fault names no revision that was read.
+    onRead: ({ revision }) => {
+      if (revision !== '') status.change({ attemptedRevision: revision });
+    },
+    onReport: (report: ApplyReport, set: DesiredSet) => {
+      const conditions = syncConditions(report);
+      const whole = set.scope === 'complete' && isTrue([...conditions], 'Synced');
+      if (whole) status.change({ appliedRevision: report.revision });
+      status.setConditions(conditions);
+    },
+    onRewritten: (message) => {
+      recorder.record(cluster(), { type: 'Warning', reason: 'SourceHistoryRewritten', message });
+      status.setConditions([
+        { type: 'SourceHistoryRewritten', status: 'True', reason: Reason.HistoryRewritten, message },
+      ]);
+    },
+    onFault: (what, fault) => health.note(what, fault),
+    onGrants: (grants) => {
+      const condition = grantCondition(grants, policy().allowedNamespaces);
+      if (condition !== undefined) status.setConditions([condition]);
+    },
+  };
+}
