@@ -19,6 +19,7 @@ export function projectionOf(config: AgentConfig, revision: string | undefined):
       versions,
     })),
     operationTemplates: [...config.operation_templates],
+    security: { ...config.security },
     ...(key === undefined ? {} : { odooPublicKey: JSON.stringify(key) }),
     ...(revision === undefined ? {} : { configRevision: revision }),
   };
@@ -39,20 +40,21 @@ export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy
     allowedNamespaces: status.allowedNamespaces ?? [],
     catalogEntries: status.catalogEntries ?? [],
     operationTemplates: status.operationTemplates ?? [],
-    ...signingKeyOf(status),
+    signingKeys: signingKeysOf(status),
+    ...securityOf(cluster, status.security),
     paused: pause !== undefined,
     ...(pause === undefined ? {} : { pause }),
   };
 }
 
-/** The pinned key, as it is given to those who verify approvals. One that cannot be read verifies nothing. */
-function signingKeyOf({ odooPublicKey }: ClusterStatus): Pick<ClusterPolicy, 'signingKey'> {
-  if (odooPublicKey === undefined) return {};
+/** The pinned key, as it is given to those who verify. One that cannot be read verifies nothing. */
+function signingKeysOf({ odooPublicKey }: ClusterStatus): readonly PublicJwk[] {
+  if (odooPublicKey === undefined) return [];
   try {
     const key: unknown = JSON.parse(odooPublicKey);
-    return Value.Check(PublicJwk, key) ? { signingKey: key } : {};
+    return Value.Check(PublicJwk, key) ? [key] : [];
   } catch {
-    return {};
+    return [];
   }
 }
 

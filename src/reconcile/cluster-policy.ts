@@ -13,8 +13,12 @@ export interface ClusterPolicy {
   readonly allowedNamespaces: readonly string[];
   readonly catalogEntries: readonly ProjectedCatalogEntry[];
   readonly operationTemplates: readonly string[];
-  /** The control plane's key that approvals are signed with; absent before there was one. */
-  readonly signingKey?: PublicJwk;
+  /** The control plane's keys whose signatures count here, the current one first; none before there was one. */
+  readonly signingKeys: readonly PublicJwk[];
+  /** What carries no signature of the control plane is refused. */
+  readonly requireSignedPayloads: boolean;
+  /** A job with chart values in the clear is refused. */
+  readonly requireEncryptedSecretPayloads: boolean;
   /** `ops.service.io/paused: "true"` on the Cluster: no writes to applications at all. */
   readonly paused: boolean;
   /** Where the annotation stands, who set it, and how to go on; with `paused`. */

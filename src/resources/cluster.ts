@@ -115,6 +115,17 @@ export const ClusterStatus = Type.Object(
         description: 'Operation templates that may be run here.',
       }),
     ),
+    security: Type.Optional(
+      Type.Object(
+        {
+          requireSignedPayloads: Type.Boolean({ description: 'It wants what it did not sign refused.' }),
+          requireEncryptedSecretPayloads: Type.Boolean({
+            description: 'It wants jobs with chart values in the clear refused.',
+          }),
+        },
+        { description: 'What the control plane requires besides spec.security.' },
+      ),
+    ),
     credential: Type.Optional(
       Type.Object(
         {

@@ -25,7 +25,9 @@ describe('the projection', () => {
       allowedNamespaces: ['shop'],
       catalogEntries: [],
       operationTemplates: [],
-      signingKey: { kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' },
+      signingKeys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' }],
+      requireSignedPayloads: false,
+      requireEncryptedSecretPayloads: false,
       paused: false,
     });
     expect(policyOf(status, aCluster({}, { 'ops.service.io/paused': 'true' }))).toMatchObject({

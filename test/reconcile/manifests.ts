@@ -17,6 +17,9 @@ export function aPolicy(change: Partial<ClusterPolicy> = {}): ClusterPolicy {
       { entry: 'podinfo', chart: { type: 'oci', url: CHART_URL, name: 'podinfo' }, versions: '>=6.5.0 <7' },
     ],
     operationTemplates: [],
+    signingKeys: [],
+    requireSignedPayloads: false,
+    requireEncryptedSecretPayloads: false,
     paused: false,
     ...change,
   };

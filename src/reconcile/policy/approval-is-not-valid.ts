@@ -22,9 +22,9 @@ export async function approvalIsNotValid(
   const statement = operation.spec.approval?.statement;
   if (!needsApproval(operation) || statement === undefined) return [];
   const fault =
-    policy.signingKey === undefined
+    policy.signingKeys.length === 0
       ? 'cannot be verified: the control plane has not given this cluster its public key (status.odooPublicKey of the Cluster)'
-      : await faultOf(statement, policy.signingKey, operation, policy.clusterId, Math.floor(now.getTime() / 1000));
+      : await faultOf(statement, policy.signingKeys, operation, policy.clusterId, Math.floor(now.getTime() / 1000));
   if (fault === undefined) return [];
   const message = `spec.approval.statement ${fault}; ${NO_APPROVALS_YET}`;
   return [{ reason: Reason.ApprovalInvalid, message }];
@@ -32,12 +32,12 @@ export async function approvalIsNotValid(
 
 async function faultOf(
   statement: string,
-  key: PublicJwk,
+  keys: readonly PublicJwk[],
   { metadata, spec }: Pick<Operation, 'metadata' | 'spec'>,
   clusterId: string,
   now: number,
 ): Promise<string | undefined> {
-  const read = await openStatement(statement, key);
+  const read = await openStatement(statement, keys);
   if (typeof read === 'string') return read;
   const about = `${read.namespace}/${read.name}`;
   const own = `${metadata.namespace ?? ''}/${metadata.name}`;
@@ -52,14 +52,16 @@ async function faultOf(
 }
 
 /** The claims, or what is wrong with the statement. */
-async function openStatement(statement: string, key: PublicJwk): Promise<ApprovalStatement | string> {
+async function openStatement(statement: string, keys: readonly PublicJwk[]): Promise<ApprovalStatement | string> {
   try {
     const header = decodeProtectedHeader(statement);
     if (header.alg !== ALG) return `is signed with ${String(header.alg).slice(0, 32)}; ${ALG} is expected`;
     // The same key signs payloads, detached and with b64: false; none of those is an approval.
     if (header.crit !== undefined || 'b64' in header) return 'carries critical header members; an approval has none';
-    if (header.kid !== undefined && key.kid !== undefined && header.kid !== key.kid) {
-      return `is signed by key ${header.kid.slice(0, 64)}; this cluster's control plane signs with ${key.kid}`;
+    const key = header.kid === undefined ? keys[0] : keys.find(({ kid }) => kid === undefined || kid === header.kid);
+    if (key === undefined) {
+      const known = keys.map(({ kid }) => kid).join(', ');
+      return `is signed by key ${header.kid?.slice(0, 64)}; this cluster's control plane signs with ${known}`;
     }
     const { payload } = await compactVerify(statement, await importJWK({ ...key, kty: 'OKP' }, ALG), {
       algorithms: [ALG],

@@ -11,7 +11,7 @@ import { anInstance, aNamespace, aPolicy } from '../../reconcile/manifests.ts';
 import { anOperation, approved, controlPlaneKey, NOW } from '../../reconcile/policy/signed-approval.ts';
 
 const OPERATOR = serviceAccountName('service-system', 'service-operator');
-const policy = aPolicy({ operationTemplates: ['velero-backup'], signingKey: controlPlaneKey.publicJwk });
+const policy = aPolicy({ operationTemplates: ['velero-backup'], signingKeys: [controlPlaneKey.publicJwk] });
 
 function view(change: Partial<ReviewView> & { readonly namespace?: KubeObject } = {}): ReviewView {
   const { namespace = aNamespace(), ...rest } = change;
