@@ -2,7 +2,7 @@ import type { AdminClient } from '../../src/cli/admin-client.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { INTENT_ID_ANNOTATION } from '../../src/resources/labels.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
-import { STEPS, type Progress, type Step } from './progress.ts';
+import { STEPS, type DemoMode, type Progress, type Step } from './progress.ts';
 
 /** What `GET /api/v1/intents/{id}` answers, the part that is shown. */
 export interface IntentView {
@@ -12,7 +12,7 @@ export interface IntentView {
   readonly name: string;
   readonly state: string;
   readonly reason?: string;
-  readonly receipt?: { readonly commit?: string };
+  readonly receipt?: { readonly commit?: string; readonly jobId?: string };
   readonly acceptedAt: string;
   readonly deliveredAt?: string;
   readonly readyAt?: string;
@@ -28,6 +28,7 @@ export interface ClusterView {
 
 export interface FollowDeps {
   readonly admin: AdminClient;
+  readonly mode: DemoMode;
   readonly clock: Clock;
   readonly progress: Progress;
   readonly cluster: () => ClusterView;
@@ -44,7 +45,7 @@ interface Sight {
 const FINAL: ReadonlySet<string> = new Set(['ready', 'failed', 'removed', 'superseded']);
 
 /**
- * Shows each step of an accepted intent, until the control plane knows how it ended. Commit and Ready are timed by the
+ * Shows each step of an accepted intent, until the control plane knows how it ended. Delivery and Ready are timed by the
  * control plane; what happens in the cluster by when the watch told it, to about 10 ms. A step is shown once it and all
  * before it were seen, so a line may come later than its time says, never with another step's time.
  */
@@ -63,7 +64,7 @@ export async function followIntent(deps: FollowDeps, id: string): Promise<Intent
     const ended = FINAL.has(intent.state);
     if (ended) see('reported', intent.readyAt === undefined ? now : Date.parse(intent.readyAt), intent.state);
     const accepted = Date.parse(intent.acceptedAt);
-    for (const step of STEPS) {
+    for (const step of STEPS[deps.mode]) {
       const sight = seen.get(step);
       // At the end a step that was never seen is left out, and said by its absence.
       if (sight === undefined && !ended) break;
@@ -81,14 +82,16 @@ export async function followIntent(deps: FollowDeps, id: string): Promise<Intent
 }
 
 function look(
-  { cluster, before }: FollowDeps,
+  { cluster, before, mode }: FollowDeps,
   intent: IntentView,
   now: number,
   see: (step: Step, at: number, detail?: string) => void,
 ): void {
   see('accepted', Date.parse(intent.acceptedAt), intent.id);
   if (intent.deliveredAt !== undefined) {
-    see('committed', Date.parse(intent.deliveredAt), `commit ${intent.receipt?.commit?.slice(0, 12)}`);
+    const at = Date.parse(intent.deliveredAt);
+    if (mode === 'pull') see('queued', at, `job ${intent.receipt?.jobId}`);
+    else see('committed', at, `commit ${intent.receipt?.commit?.slice(0, 12)}`);
   }
   const { attemptedRevision, instance, release } = cluster();
   if (attemptedRevision !== undefined && attemptedRevision !== before.attemptedRevision) {

@@ -16,7 +16,8 @@ class Stopped extends Error {}
 
 async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
   const write = (text: string): void => void process.stdout.write(text);
-  const live = !options.json && process.stdout.isTTY ? terminalProgress(write, () => performance.now()) : undefined;
+  const live =
+    !options.json && process.stdout.isTTY ? terminalProgress(write, () => performance.now(), options.mode) : undefined;
   const progress: Progress = options.json ? silentProgress : (live ?? plainProgress(write));
   using _ = live;
   const cluster = parse(await readFile(join(HERE, 'cluster.yaml'), 'utf8')) as ClusterSpec & Record<string, unknown>;
@@ -32,7 +33,7 @@ async function main(options: DemoOptions, stop: AbortSignal): Promise<boolean> {
     kubeconfig: options.kubeconfig,
     keepFolder: () => keepFolder,
     keepTraces: options.keep,
-    cluster,
+    cluster: { ...cluster, connectivityMode: options.mode },
   });
   await using taken = new AsyncDisposableStack();
   taken.defer(async () => await (await staging.catch(() => undefined))?.[Symbol.asyncDispose]());

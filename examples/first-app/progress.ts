@@ -1,6 +1,12 @@
+/** The ways to a cluster that the demo can go. */
+export type DemoMode = 'gitops' | 'pull';
+
 /** The steps of an intent's way, in order, as the demo shows them. */
-export const STEPS = ['accepted', 'committed', 'synced', 'applied', 'released', 'reported'] as const;
-export type Step = (typeof STEPS)[number];
+export const STEPS = {
+  gitops: ['accepted', 'committed', 'synced', 'applied', 'released', 'reported'],
+  pull: ['accepted', 'queued', 'applied', 'released', 'reported'],
+} as const satisfies Record<DemoMode, readonly string[]>;
+export type Step = (typeof STEPS)[DemoMode][number];
 
 export interface Progress {
   /** A heading of the run: a program that came up, a part that begins. */
@@ -38,7 +44,12 @@ const RESET = '\u001b[0m';
 const CLEAR_LINE = '\r\u001b[K';
 
 /** For a terminal: each step is a line that is drawn when it happens, and the step waited for shows how long it has been. */
-export function terminalProgress(write: (text: string) => void, nowMs: () => number): Progress & Disposable {
+export function terminalProgress(
+  write: (text: string) => void,
+  nowMs: () => number,
+  mode: DemoMode,
+): Progress & Disposable {
+  const steps: readonly Step[] = STEPS[mode];
   let waitingFor: Step | undefined;
   let since = 0;
   const draw = (): void => {
@@ -51,14 +62,14 @@ export function terminalProgress(write: (text: string) => void, nowMs: () => num
     note: (text) => write(`${CLEAR_LINE}${text}\n`),
     begin: (title) => {
       write(`${CLEAR_LINE}\n${title}\n`);
-      waitingFor = STEPS[0];
+      waitingFor = steps[0];
       since = nowMs();
     },
     step: (step, ms, detail) => {
       write(
         `${CLEAR_LINE}  ${GREEN}✔${RESET} ${step.padEnd(10)}${String(ms).padStart(6)} ms${detail === undefined ? '' : `  ${DIM}${detail}${RESET}`}\n`,
       );
-      waitingFor = STEPS[STEPS.indexOf(step) + 1];
+      waitingFor = steps[steps.indexOf(step) + 1];
       draw();
     },
     end: (outcome, good) => {

@@ -13,14 +13,16 @@ export function printSummary(
 ): void {
   const { json, git } = result;
   const { measured } = json;
-  write(`\nThe Git log of shop/podinfo in ${git.path}, as a reviewer sees it:\n\n${indent(git.log.trimEnd())}\n`);
+  if (git !== undefined) {
+    write(`\nThe Git log of shop/podinfo in ${git.path}, as a reviewer sees it:\n\n${indent(git.log.trimEnd())}\n`);
+  }
   write(`
 Figures of this run (release controller's own time ${measured.releaseControllerMs} ms, event batches ${measured.eventBatchMs} ms):
-  accepted → commit on the remote   ${said(measured.acceptedToCommitMs)}
+  ${git === undefined ? 'accepted → job in the queue       ' : 'accepted → commit on the remote   '}${said(measured.acceptedToDeliveredMs)}
   accepted → Ready seen             ${said(measured.acceptedToReadyMs)}
   with the default event batches of ${measured.withDefaults.eventBatchMs} ms:
   accepted → Ready seen             ${said(measured.withDefaults.acceptedToReadyMs)}
-  ${json.git.commits} commits, ${json.audit.entries} audit entries of this cluster
+  ${delivered(json)}, ${json.audit.entries} audit entries of this cluster
 `);
   write(json.ok ? '\nEverything went as expected.\n' : '\nNOT everything went as expected: see above.\n');
   if (stage.stays.length > 0) {
@@ -50,9 +52,15 @@ Left running until Ctrl-C (the releases are played: no container runs, so there 
   logs            ${stage.folder}/*.log
 
   kubectl --kubeconfig ${stage.kubeconfig} get applicationinstances,helmreleases -A
-  git -C ${stage.folder}/clone log --stat   (cloned when the intents were done)
-  curl -s -H "Authorization: Bearer $(cat ${tokenFile})" ${stage.controlPlaneUrl}/api/v1/clusters/${stage.clusterId}
+${stage.mode === 'gitops' ? `  git -C ${stage.folder}/clone log --stat   (cloned when the intents were done)\n` : ''}  curl -s -H "Authorization: Bearer $(cat ${tokenFile})" ${stage.controlPlaneUrl}/api/v1/clusters/${stage.clusterId}
 `);
+}
+
+function delivered({ git, jobs = {} }: DemoResult['json']): string {
+  if (git !== undefined) return `${git.commits} commits`;
+  return `jobs: ${Object.entries(jobs)
+    .map(([how, count]) => `${count} ${how}`)
+    .join(', ')}`;
 }
 
 function said(figures: Figures | null): string {

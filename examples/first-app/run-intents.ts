@@ -16,19 +16,22 @@ export interface DemoResult {
     readonly ok: boolean;
     readonly cluster: { readonly id: string; readonly mode: string };
     readonly intents: readonly IntentResult[];
-    readonly git: { readonly commits: number; readonly path: string };
+    /** In gitops mode. */
+    readonly git?: { readonly commits: number; readonly path: string };
+    /** In pull mode: how many of the cluster's jobs ended how. */
+    readonly jobs?: Readonly<Record<string, number>>;
     /** About this cluster. */
     readonly audit: { readonly entries: number };
     /** Of the example's intents and the samples together, with what they were measured with. */
     readonly measured: {
       readonly releaseControllerMs: number;
       readonly eventBatchMs: number;
-      readonly acceptedToCommitMs: Figures | null;
+      readonly acceptedToDeliveredMs: Figures | null;
       readonly acceptedToReadyMs: Figures | null;
       readonly withDefaults: { readonly eventBatchMs: number; readonly acceptedToReadyMs: Figures | null };
     };
   };
-  readonly git: GitView;
+  readonly git: GitView | undefined;
 }
 
 export interface RunDeps extends TakeDeps {
@@ -63,7 +66,8 @@ export async function runIntents(deps: RunDeps): Promise<DemoResult> {
     compared.push(await take(quiet, sample(SAMPLES + index)));
   if (deps.tidyUp) await take(deps, { action: 'uninstall', namespace: 'shop', name: 'sample' });
 
-  const git = await readGit(stage);
+  const git = stage.mode === 'gitops' ? await readGit(stage) : undefined;
+  const jobs = stage.mode === 'pull' ? await countJobs(stage) : undefined;
   const audit = await stage.admin.call<{ items: readonly unknown[] }>(
     'GET',
     `/audit?cluster=${stage.clusterId}&limit=200`,
@@ -74,12 +78,13 @@ export async function runIntents(deps: RunDeps): Promise<DemoResult> {
     ok: asExpected,
     cluster: { id: stage.clusterId, mode: cluster.connectivityMode },
     intents,
-    git: { commits: git.commits, path: git.path },
+    ...(git === undefined ? {} : { git: { commits: git.commits, path: git.path } }),
+    ...(jobs === undefined ? {} : { jobs }),
     audit: { entries: audit.items.length },
     measured: {
       releaseControllerMs: 0,
       eventBatchMs: DEMO_BATCH_MS,
-      acceptedToCommitMs: figuresOf(all.map((intent) => intent.acceptedToCommitMs)),
+      acceptedToDeliveredMs: figuresOf(all.map((intent) => intent.acceptedToDeliveredMs)),
       acceptedToReadyMs: figuresOf(all.map((intent) => intent.acceptedToReadyMs)),
       withDefaults: {
         eventBatchMs: DEFAULT_BATCH_MS,
@@ -98,6 +103,17 @@ function sample(index: number): IntentRequest {
     catalogEntry: 'podinfo',
     chartVersion: index % 2 === 0 ? '6.5.0' : '6.6.1',
   };
+}
+
+/** The cluster's jobs by their outcome; those that are still open by their state. */
+async function countJobs(stage: Stage): Promise<Record<string, number>> {
+  const { items } = await stage.admin.call<{ items: readonly { state: string; outcome?: string }[] }>(
+    'GET',
+    `/clusters/${stage.clusterId}/jobs?limit=200`,
+  );
+  const counts: Record<string, number> = {};
+  for (const { state, outcome = state } of items) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
 }
 
 async function setBatch(stage: Stage, eventBatchMs: number): Promise<void> {

@@ -19,7 +19,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import type { Secret } from '../../src/runtime/secret.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
-import type { Progress } from './progress.ts';
+import type { DemoMode, Progress } from './progress.ts';
 import { Program } from './program.ts';
 import { lookForTraces } from './traces.ts';
 
@@ -28,6 +28,7 @@ const FIELD_MANAGER = 'demo';
 
 export interface ClusterSpec {
   readonly slug: string;
+  readonly connectivityMode: DemoMode;
   readonly allowedNamespaces: readonly string[];
 }
 
@@ -41,6 +42,7 @@ export interface Stage extends AsyncDisposable {
   readonly api: ClusterApi;
   readonly clusterId: string;
   readonly slug: string;
+  readonly mode: DemoMode;
   /** Arguments of kubectl that take away what stays in a cluster that is not the demo's own. */
   readonly stays: readonly string[];
 }
@@ -134,6 +136,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     api,
     clusterId: created.cluster.id,
     slug: deps.cluster.slug,
+    mode: deps.cluster.connectivityMode,
     stays: traces?.stays ?? [],
     [Symbol.asyncDispose]: async () => await held.disposeAsync(),
   };

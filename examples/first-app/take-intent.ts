@@ -20,8 +20,12 @@ export interface IntentResult {
   readonly name: string;
   readonly state: string;
   readonly reason?: string;
+  /** In gitops mode. */
   readonly commit: string | null;
-  readonly acceptedToCommitMs: number | null;
+  /** In pull mode. */
+  readonly jobId: string | null;
+  /** Until the remote held the commit, or the job was in the cluster's queue. */
+  readonly acceptedToDeliveredMs: number | null;
   /** Until the control plane saw Ready; null for an intent that never becomes Ready (a failed one, an uninstall). */
   readonly acceptedToReadyMs: number | null;
 }
@@ -46,7 +50,7 @@ export async function takeIntent(deps: TakeDeps, request: IntentRequest): Promis
     throw fault;
   }
   const intent = await followIntent(
-    { admin: stage.admin, clock, progress, cluster: cluster.view, before, timeoutMs: 30_000 },
+    { admin: stage.admin, mode: stage.mode, clock, progress, cluster: cluster.view, before, timeoutMs: 30_000 },
     accepted.id,
   );
   const expected = expectedState(request);
@@ -86,7 +90,8 @@ function resultOf(intent: IntentView): IntentResult {
     state: intent.state,
     ...(intent.reason === undefined ? {} : { reason: intent.reason }),
     commit: intent.receipt?.commit ?? null,
-    acceptedToCommitMs: since(intent.deliveredAt),
+    jobId: intent.receipt?.jobId ?? null,
+    acceptedToDeliveredMs: since(intent.deliveredAt),
     acceptedToReadyMs: since(intent.readyAt),
   };
 }

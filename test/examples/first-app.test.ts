@@ -15,7 +15,7 @@ interface DemoOutput {
     readonly state: string;
     readonly reason?: string;
     readonly commit: string;
-    readonly acceptedToCommitMs: number;
+    readonly acceptedToDeliveredMs: number;
     readonly acceptedToReadyMs: number | null;
   }[];
   readonly git: { readonly commits: number; readonly path: string };
