@@ -165,7 +165,7 @@ export class RunningControlPlane implements AsyncDisposable {
     const token = mintToken('svcadm', randomBytes).expose();
     const at = systemClock.now().toISOString();
     this.#database((database) => {
-      database.prepare('INSERT INTO organizations VALUES (?, ?, ?)').run(`org-${name}`, name, at);
+      database.prepare('INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)').run(`org-${name}`, name, at);
       database
         .prepare('INSERT INTO admin_tokens (token_hash, organization_id, name, created_at) VALUES (?, ?, ?, ?)')
         .run(hashToken(token), `org-${name}`, `${name}-admin`, at);

@@ -4,13 +4,12 @@ import type { AgentCredentialRow, Database } from './schema.ts';
 /** 30 days (decisions, "Register, rotate, config"). */
 export const AGENT_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 
-export async function insertAgentCredential(
-  trx: Kysely<Database>,
-  credential: Omit<Insertable<AgentCredentialRow>, 'first_used_at' | 'revoked_at' | 'rotated_at' | 'replaces'>,
-): Promise<void> {
+export type NewAgentCredential = Omit<Insertable<AgentCredentialRow>, 'first_used_at' | 'revoked_at' | 'rotated_at'>;
+
+export async function insertAgentCredential(trx: Kysely<Database>, credential: NewAgentCredential): Promise<void> {
   await trx
     .insertInto('agent_credentials')
-    .values({ ...credential, first_used_at: null, revoked_at: null, rotated_at: null, replaces: null })
+    .values({ ...credential, first_used_at: null, revoked_at: null, rotated_at: null })
     .execute();
 }
 

@@ -30,10 +30,13 @@ export type PendingCluster = Omit<
   | 'operator_version'
   | 'desired_operator_version'
   | 'last_contact_at'
+  | 'disconnected_at'
   | 'revoked_at'
   | 'deliver_intents'
   | 'registered_at'
->;
+  | 'own_intervals'
+> &
+  Partial<Pick<ClusterRow, 'own_intervals'>>;
 
 /**
  * A new identity record, Pending until its operator registers.
@@ -42,6 +45,7 @@ export type PendingCluster = Omit<
  */
 export async function insertPendingCluster(trx: Kysely<Database>, cluster: PendingCluster): Promise<ClusterRow> {
   const row: ClusterRow = {
+    own_intervals: null,
     ...cluster,
     status: 'Pending',
     disabled_at: null,
@@ -56,6 +60,7 @@ export async function insertPendingCluster(trx: Kysely<Database>, cluster: Pendi
     revoked_at: null,
     deliver_intents: 0,
     last_contact_at: null,
+    disconnected_at: null,
     registered_at: null,
   };
   await trx.insertInto('clusters').values(row).execute();

@@ -1,4 +1,16 @@
 import type { Generated } from 'kysely';
+import type { ChannelMessageRow, ChannelOutboxRow, ChannelWebhookRow } from './channel-rows.ts';
+import type {
+  AdminTokenRow,
+  AgentCredentialRow,
+  CertificateAuthorityRow,
+  DeletedClusterRow,
+  OrganizationRow,
+  RegistrationTokenRow,
+  SigningKeyRow,
+} from './identity-rows.ts';
+
+export type * from './identity-rows.ts';
 
 /**
  * The database, one interface a table. Portable between SQLite and PostgreSQL: times are RFC 3339 UTC with milliseconds
@@ -22,27 +34,10 @@ export interface Database {
   request_keys: RequestKeyRow;
   jobs: JobRow;
   certificate_authorities: CertificateAuthorityRow;
+  deleted_clusters: DeletedClusterRow;
   channel_messages: ChannelMessageRow;
   channel_webhooks: ChannelWebhookRow;
   channel_outbox: ChannelOutboxRow;
-}
-
-export interface OrganizationRow {
-  id: string;
-  name: string;
-  /** JSON: what its new clusters start with, and what holds for all of them; null: the defaults. */
-  settings: string | null;
-  /** JWK JSON of the key that `servicectl reseal` opens values with; its private half is never here. */
-  recovery_public_key: string | null;
-  created_at: string;
-}
-
-export interface AdminTokenRow {
-  token_hash: string;
-  organization_id: string;
-  name: string;
-  created_at: string;
-  expires_at: string | null;
 }
 
 export interface ClusterRow {
@@ -65,8 +60,10 @@ export interface ClusterRow {
   allowed_operation_templates: string;
   /** JSON `{requireSignedPayloads, requireEncryptedSecretPayloads}`. */
   security: string;
-  /** JSON `Intervals`. */
+  /** JSON `Intervals`: what holds for this cluster. */
   intervals: string;
+  /** JSON, those of them that were set on this cluster; the others follow its organization. */
+  own_intervals: string | null;
   repository_id: string | null;
   git_directory: string | null;
   /** Tree id of `git_directory` at the remote's tip. */
@@ -80,58 +77,10 @@ export interface ClusterRow {
   /** 1: intents are delivered as jobs of kind `intent`. */
   deliver_intents: number;
   last_contact_at: string | null;
+  /** When the control plane noticed that it hears nothing any more; null while it does. */
+  disconnected_at: string | null;
   registered_at: string | null;
   created_at: string;
-}
-
-export interface RegistrationTokenRow {
-  token_hash: string;
-  cluster_id: string;
-  created_by: string;
-  created_at: string;
-  expires_at: string;
-  used_at: string | null;
-}
-
-export interface AgentCredentialRow {
-  id: string;
-  cluster_id: string;
-  token_hash: string;
-  issued_at: string;
-  rotate_after: string;
-  expires_at: string;
-  first_used_at: string | null;
-  revoked_at: string | null;
-  /** When it was first rotated: it is accepted for the grace period from then on. */
-  rotated_at: string | null;
-  /** The credential that this one came from by rotation. */
-  replaces: string | null;
-}
-
-export interface SigningKeyRow {
-  kid: string;
-  cluster_id: string;
-  /** Compact JWE under the master key. */
-  private_key_sealed: string;
-  public_jwk: string;
-  created_at: string;
-  /** `kid` of the key that endorsed this one; null for a cluster's first. */
-  predecessor: string | null;
-  /** Compact JWS of the predecessor over this key. */
-  endorsement: string | null;
-  /** When a successor took over signing. It still verifies until it is revoked. */
-  retired_at: string | null;
-  revoked_at: string | null;
-}
-
-/** The authority that issues client certificates; one, made when first needed. */
-export interface CertificateAuthorityRow {
-  id: string;
-  certificate: string;
-  /** Compact JWE under the master key. */
-  private_key_sealed: string;
-  created_at: string;
-  expires_at: string;
 }
 
 export type JobState = 'pending' | 'delivered' | 'acknowledged' | 'closed';
@@ -165,44 +114,6 @@ export interface JobRow {
   error: string | null;
   /** JSON `ResourceRef`. */
   applied_ref: string | null;
-}
-
-/** One message of an organization's discussion channel. */
-export interface ChannelMessageRow {
-  id: Generated<number>;
-  organization_id: string;
-  at: string;
-  cluster_id: string | null;
-  category: 'deploy' | 'backup' | 'credential';
-  reason: string;
-  text: string;
-  /** JSON `ResourceRef`. */
-  resource_ref: string | null;
-  event_seq: number | null;
-}
-
-/** Where an organization's channel is also sent. Address and key are secrets. */
-export interface ChannelWebhookRow {
-  id: string;
-  organization_id: string;
-  name: string;
-  url_sealed: string;
-  secret_sealed: string;
-  created_by: string;
-  created_at: string;
-  disabled_at: string | null;
-  /** Why it was given up, for people. */
-  disabled_reason: string | null;
-}
-
-/** What is still to be sent; a row goes when it was taken. */
-export interface ChannelOutboxRow {
-  id: Generated<number>;
-  webhook_id: string;
-  message_id: number;
-  attempts: number;
-  next_at: string;
-  last_error: string | null;
 }
 
 export interface CatalogEntryRow {

@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../schema.ts';
 import type { Migration } from './migration.ts';
 import { index, table } from './table.ts';
 
@@ -10,22 +11,41 @@ export const pullAndIdentity: Migration = {
     await identity(db);
     await jobs(db);
     await channel(db);
+    await heartbeats(db);
   },
 };
 
 async function identity(db: Kysely<unknown>): Promise<void> {
   await addTexts(db, 'organizations', ['settings', 'recovery_public_key']);
-  await addTexts(db, 'clusters', ['revoked_at']);
+  await addTexts(db, 'clusters', ['revoked_at', 'disconnected_at']);
   await db.schema
     .alterTable('clusters')
     .addColumn('deliver_intents', 'integer', (column) => column.notNull().defaultTo(0))
     .execute();
-  await addTexts(db, 'agent_credentials', ['rotated_at', 'replaces']);
+  await addTexts(db, 'agent_credentials', ['rotated_at', 'replaces', 'origin']);
   await addTexts(db, 'signing_keys', ['predecessor', 'endorsement', 'retired_at', 'revoked_at']);
   await addTexts(db, 'intents', ['recovery_values']);
+  await table(db, 'deleted_clusters', 'id organization_id slug deleted_at', '')
+    .addPrimaryKeyConstraint('deleted_clusters_pk', ['id'])
+    .addUniqueConstraint('deleted_clusters_slug', ['organization_id', 'slug'])
+    .execute();
   await table(db, 'certificate_authorities', 'id certificate private_key_sealed created_at expires_at', '')
     .addPrimaryKeyConstraint('certificate_authorities_pk', ['id'])
     .execute();
+}
+
+/** Until here a cluster had all four intervals of its own: what differs from the defaults was set on it, the rest follows. */
+async function keepOwnIntervals(db: Kysely<Database>): Promise<void> {
+  const defaults = { rotate_seconds: 604_800, heartbeat_seconds: 60, event_batch_ms: 1000, event_batch_size: 100 };
+  const rows = await db.selectFrom('clusters').select('intervals').distinct().execute();
+  for (const { intervals } of rows) {
+    const own = Object.entries(JSON.parse(intervals) as Record<string, number>).filter(
+      ([name, value]) => value !== defaults[name as keyof typeof defaults],
+    );
+    if (own.length === 0) continue;
+    const ownIntervals = JSON.stringify(Object.fromEntries(own));
+    await db.updateTable('clusters').set({ own_intervals: ownIntervals }).where('intervals', '=', intervals).execute();
+  }
 }
 
 async function jobs(db: Kysely<unknown>): Promise<void> {
@@ -48,27 +68,47 @@ async function jobs(db: Kysely<unknown>): Promise<void> {
 }
 
 async function channel(db: Kysely<unknown>): Promise<void> {
-  await table(db, 'channel_messages', 'organization_id at category reason text', 'cluster_id resource_ref')
+  await table(
+    db,
+    'channel_messages',
+    'message_key organization_id at category reason text told_by told_at',
+    'cluster_id resource_ref',
+  )
     .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('event_seq', 'integer')
+    .addUniqueConstraint('channel_messages_key', ['message_key'])
     .execute();
   await table(
     db,
     'channel_webhooks',
-    'id organization_id name url_sealed secret_sealed created_by created_at',
-    'disabled_at disabled_reason',
+    'id organization_id name host url_sealed secret_sealed created_by created_at',
+    'disabled_at disabled_reason failing_since last_error last_sent_at claimed_by claimed_until',
   )
+    .addColumn('dropped', 'integer', (column) => column.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('channel_webhooks_pk', ['id'])
     .addUniqueConstraint('channel_webhooks_name', ['organization_id', 'name'])
     .execute();
-  await table(db, 'channel_outbox', 'webhook_id next_at', 'last_error')
+  await table(db, 'channel_outbox', 'webhook_id next_at', '')
     .addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('message_id', 'integer', (column) => column.notNull())
     .addColumn('attempts', 'integer', (column) => column.notNull())
     .addForeignKeyConstraint('channel_outbox_webhook', ['webhook_id'], 'channel_webhooks', ['id'])
     .execute();
   await index(db, 'channel_messages', ['organization_id', 'id']);
-  await index(db, 'channel_outbox', ['next_at']);
+  await index(db, 'channel_messages', ['cluster_id', 'reason', 'id']);
+  await index(db, 'channel_messages', ['at']);
+  await index(db, 'channel_outbox', ['webhook_id', 'id']);
+  await index(db, 'channel_outbox', ['message_id']);
+}
+
+/** Heartbeats are most of what is recorded and are kept for an hour only: they alone are found by their age. */
+async function heartbeats(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createIndex('events_heartbeats')
+    .on('events')
+    .column('received_at')
+    .where(sql.ref('kind'), '=', 'ClusterHeartbeat')
+    .execute();
 }
 
 async function addTexts(db: Kysely<unknown>, name: string, columns: readonly string[]): Promise<void> {
