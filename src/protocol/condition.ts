@@ -1,11 +1,16 @@
 import { Type, type Static } from 'typebox';
+import { isRealTime } from './real-time.ts';
 
-/** RFC 3339 timestamp. */
-export const Timestamp = Type.String({
-  pattern: '^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2})$',
-  maxLength: 64,
-  description: 'RFC 3339 timestamp',
-});
+/** RFC 3339 timestamp of a moment that there is: 30 February is refused. */
+export const Timestamp = Type.Refine(
+  Type.String({
+    pattern: '^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?([Zz]|[+-]\\d{2}:\\d{2})$',
+    maxLength: 64,
+    description: 'RFC 3339 timestamp',
+  }),
+  isRealTime,
+  () => 'must be a date and time that there is',
+);
 
 /** A condition as it travels on the wire and stands in every custom resource's status (specification, "Condition"). */
 export const Condition = Type.Object({
