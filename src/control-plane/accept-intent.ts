@@ -14,6 +14,7 @@ import { canonicalJson } from '../protocol/canonical-json.ts';
 import { newId } from '../protocol/ids.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { SIGNATURE_BYTES } from './sign-rendered.ts';
 import { appendAudit } from './store/audit.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
@@ -92,7 +93,7 @@ async function acceptIn(
   const now = deps.clock.now();
   const record = recordOf(request, submission, (last?.generation ?? 0) + 1, now, deps.randomBytes);
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
-  throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)));
+  throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)), SIGNATURE_BYTES);
 
   // Delivery goes by this time, so it never runs backwards for one object, whatever the clock does.
   const nowText = now.toISOString();
@@ -171,9 +172,11 @@ function assertDeliverable(cluster: ClusterRow): void {
   if (cluster.disabled_at !== null) {
     throw new AppError('cluster_disabled', `cluster ${cluster.slug} is disabled; enable it first`);
   }
-  const why = deliverableNow({ mode: cluster.connectivity_mode, repositoryId: cluster.repository_id });
+  const { id: clusterId, connectivity_mode: mode, repository_id: repositoryId } = cluster;
+  const why = deliverableNow({ clusterId, mode, repositoryId });
   if (why === undefined) return;
-  throw refusal([{ path: '/connectivityMode', message: `cluster ${cluster.slug} ${why}`, allowed: ['gitops'] }]);
+  const message = `cluster ${cluster.slug} ${why}`;
+  throw refusal([{ path: '/connectivityMode', message, allowed: ['pull', 'gitops'] }]);
 }
 
 function check(

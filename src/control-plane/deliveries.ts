@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { Delivery } from '../delivery/delivery.ts';
 import { GitopsDelivery } from '../delivery/gitops/gitops-delivery.ts';
-import type { DeliveryTarget } from '../delivery/select-delivery.ts';
+import { PullDelivery, type JobQueue } from '../delivery/pull/pull-delivery.ts';
+import type { DeliveryTarget, GitopsTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { ScopeEntry } from '../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../git/git-credential.ts';
@@ -23,6 +25,7 @@ export const COMMITTER = { name: 'service-control-plane', email: 'service-contro
 export interface DeliveriesDeps {
   readonly store: Store;
   readonly host: EmbeddedHost;
+  readonly jobs: JobQueue;
   readonly clock: Clock;
   readonly random: () => number;
   readonly randomBytes: (n: number) => Uint8Array;
@@ -43,7 +46,21 @@ export class Deliveries implements AsyncDisposable {
   }
 
   /** @throws Error when the repository's record is gone or its bare repository cannot be made */
-  async open(target: DeliveryTarget): Promise<GitopsDelivery> {
+  async open(target: GitopsTarget): Promise<GitopsDelivery>;
+  async open(target: DeliveryTarget): Promise<Delivery>;
+  async open(target: DeliveryTarget): Promise<Delivery> {
+    // Nothing to keep warm: the queues are rows.
+    if (target.mode === 'pull') return new PullDelivery(this.#deps.jobs, target.clusterId);
+    return await this.#openRepository(target);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const warm = [...this.#warm.values()];
+    this.#warm.clear();
+    await Promise.all(warm.map(async (delivery) => await delivery[Symbol.asyncDispose]()));
+  }
+
+  async #openRepository(target: GitopsTarget): Promise<GitopsDelivery> {
     const known = this.#warm.get(target.repositoryId);
     if (known !== undefined) {
       this.#warm.delete(target.repositoryId);
@@ -57,12 +74,6 @@ export class Deliveries implements AsyncDisposable {
     this.#warm.set(repository.id, delivery);
     await this.#coolDown();
     return delivery;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const warm = [...this.#warm.values()];
-    this.#warm.clear();
-    await Promise.all(warm.map(async (delivery) => await delivery[Symbol.asyncDispose]()));
   }
 
   #gitops(repository: RepositoryRow): GitopsDelivery {

@@ -1,9 +1,10 @@
 import type { Delivery, Receipt } from '../delivery/delivery.ts';
-import { selectDelivery, type DeliveryTarget } from '../delivery/select-delivery.ts';
+import type { Rendered } from '../intent/rendered.ts';
+import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { renderQueued } from './render-queued.ts';
-import { nextBatch, waysWithWork, type QueuedIntent } from './store/delivery-queue.ts';
+import { nextBatch, queuesWithWork, workQueueKey, type QueuedIntent, type WorkQueue } from './store/delivery-queue.ts';
 import type { Store } from './store/open-store.ts';
 import { storeReceipt } from './store/receipts.ts';
 import { TargetStates } from './target-states.ts';
@@ -28,6 +29,8 @@ export interface DeliveryLoopDeps {
   readonly logger: Logger;
   /** The transport to a target. Asked for before each batch; whoever answers keeps it and disposes it. */
   readonly open: (target: DeliveryTarget) => Promise<Delivery>;
+  /** Puts the control plane's signature into what is delivered. */
+  readonly sign: (rendered: Rendered) => Promise<Rendered>;
 }
 
 /**
@@ -79,21 +82,18 @@ export class DeliveryLoop {
 
   /** Starts a batch for each idle target with work. Answers how long to wait for the next one that is due. */
   async #start(stop: AbortSignal, cut: AbortSignal): Promise<number> {
-    const targets = new Map<string, DeliveryTarget>();
-    for (const way of await waysWithWork(this.#deps.store.db)) {
-      const target = selectDelivery({ mode: way.connectivity_mode, repositoryId: way.repository_id });
-      if (target !== undefined) targets.set(target.repositoryId, target);
-    }
-    this.#targets.keepOnly(new Set(targets.keys()));
+    const queues = new Map((await queuesWithWork(this.#deps.store.db)).map((queue) => [workQueueKey(queue), queue]));
+    this.#targets.keepOnly(new Set(queues.keys()));
     let waitMs = SWEEP_MS;
-    for (const [key, target] of targets) {
-      if (this.#active.has(key) || this.#active.size >= MAX_ACTIVE) continue;
+    for (const [key, queue] of queues) {
+      // Jobs go to the database alone, so repositories that hang do not hold them up.
+      if (this.#active.has(key) || (queue.mode !== 'pull' && this.#active.size >= MAX_ACTIVE)) continue;
       const due = this.#targets.waitOf(key);
       if (due > 0) {
         waitMs = Math.min(waitMs, due);
         continue;
       }
-      const work = this.#work(key, target, stop, cut).finally(() => {
+      const work = this.#work(key, queue, stop, cut).finally(() => {
         this.#active.delete(key);
         // What was accepted while the last batch was in flight, or a backoff to wait for.
         this.#deps.wakeups.notify(DELIVERY_TOPIC);
@@ -104,33 +104,29 @@ export class DeliveryLoop {
   }
 
   /** Batches of one target until it has no more work or fails. Never rejects. */
-  async #work(key: string, target: DeliveryTarget, stop: AbortSignal, cut: AbortSignal): Promise<void> {
+  async #work(key: string, queue: WorkQueue, stop: AbortSignal, cut: AbortSignal): Promise<void> {
     try {
       while (!stop.aborted) {
-        const batch = await nextBatch(this.#deps.store.db, target.repositoryId, MAX_BATCH);
+        const batch = await nextBatch(this.#deps.store.db, queue, MAX_BATCH);
         if (batch.length === 0) return;
-        const unfinished = await this.#deliver(target, batch, cut);
+        const unfinished = await this.#deliver(queue, batch, cut);
         if (unfinished === undefined) {
           this.#targets.succeeded(key);
           continue;
         }
         const retryInMs = this.#targets.failed(key);
-        this.#deps.logger.warn({ target, retryInMs, why: unfinished }, 'intents not delivered; trying again');
+        this.#deps.logger.warn({ queue: key, retryInMs, why: unfinished }, 'intents not delivered; trying again');
         return;
       }
     } catch (error) {
       if (cut.aborted) return;
       const retryInMs = this.#targets.failed(key);
-      this.#deps.logger.error({ err: error, target, retryInMs }, 'delivery failed; trying again');
+      this.#deps.logger.error({ err: error, queue: key, retryInMs }, 'delivery failed; trying again');
     }
   }
 
   /** Delivers a batch and stores its receipts. Answers why some of it must be tried again, if so. */
-  async #deliver(
-    target: DeliveryTarget,
-    batch: readonly QueuedIntent[],
-    cut: AbortSignal,
-  ): Promise<string | undefined> {
+  async #deliver(queue: WorkQueue, batch: readonly QueuedIntent[], cut: AbortSignal): Promise<string | undefined> {
     const { rendered, refused } = await renderQueued(this.#deps.store.db, batch);
     const waiting = new Map(batch.map((intent) => [intent.id, intent]));
     let unfinished: string | undefined;
@@ -144,15 +140,19 @@ export class DeliveryLoop {
         return;
       }
       waiting.delete(receipt.intentId);
-      stored.push(this.#store(intent, receipt));
+      if (receipt.state === 'delivered' && receipt.stored === true) this.#tell(intent, receipt);
+      else stored.push(this.#store(intent, receipt));
     };
     try {
       for (const receipt of refused) take(receipt);
-      if (rendered.length > 0) {
-        const delivery = await this.#deps.open(target);
-        const signal = AbortSignal.any([cut, AbortSignal.timeout(BATCH_TIMEOUT_MS)]);
-        for await (const receipt of delivery.deliver(rendered, signal)) take(receipt);
-      }
+      const signal = AbortSignal.any([cut, AbortSignal.timeout(BATCH_TIMEOUT_MS)]);
+      await Promise.all(
+        byTarget(queue, rendered).map(async ({ target, part }) => {
+          const delivery = await this.#deps.open(target);
+          const signed = await Promise.all(part.map(this.#deps.sign));
+          for await (const receipt of delivery.deliver(signed, signal)) take(receipt);
+        }),
+      );
     } finally {
       await Promise.all(stored);
     }
@@ -160,16 +160,35 @@ export class DeliveryLoop {
   }
 
   async #store(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>): Promise<void> {
-    const { store, clock, wakeups, logger } = this.#deps;
+    const { store, clock, wakeups } = this.#deps;
     const at = clock.now().toISOString();
     const configChanged = await store.write(async (trx) => await storeReceipt(trx, intent, receipt, at));
     if (configChanged) wakeups.notify(configTopic(intent.cluster_id));
+    this.#tell(intent, receipt);
+  }
+
+  #tell(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>): void {
+    const { logger } = this.#deps;
     if (receipt.state === 'refused') {
       logger.warn({ intentId: intent.id, reason: receipt.reason, message: receipt.message }, 'intent refused');
     } else {
-      logger.info({ intentId: intent.id, clusterId: intent.cluster_id, commit: receipt.commit }, 'intent delivered');
+      logger.info(
+        { intentId: intent.id, clusterId: intent.cluster_id, commit: receipt.commit, jobId: receipt.jobId },
+        'intent delivered',
+      );
     }
   }
+}
+
+/** A repository is one target; of the clusters in pull mode each is one. */
+function byTarget(
+  queue: WorkQueue,
+  rendered: readonly Rendered[],
+): { readonly target: DeliveryTarget; readonly part: readonly Rendered[] }[] {
+  if (rendered.length === 0) return [];
+  if (queue.mode === 'gitops') return [{ target: queue, part: rendered }];
+  const parts = Map.groupBy(rendered, ({ target }) => target.clusterId);
+  return [...parts].map(([clusterId, part]) => ({ target: { mode: 'pull', clusterId }, part }));
 }
 
 function rethrowUnless(stop: AbortSignal): (error: unknown) => void {

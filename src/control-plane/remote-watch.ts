@@ -1,4 +1,4 @@
-import type { DeliveryTarget } from '../delivery/select-delivery.ts';
+import type { GitopsTarget } from '../delivery/select-delivery.ts';
 import { EMPTY_TREE_ID } from '../git/git-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -22,7 +22,7 @@ export interface RemoteWatchDeps {
   readonly wakeups: Wakeups;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly open: (target: DeliveryTarget) => Promise<Observer>;
+  readonly open: (target: GitopsTarget) => Promise<Observer>;
 }
 
 /**

@@ -18,10 +18,13 @@ import { installRoutes } from './http/install.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { openMasterKey } from './master-key.ts';
+import { PayloadSigner } from './payload-signer.ts';
+import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { LastContact } from './store/last-contact.ts';
 import { openStore } from './store/open-store.ts';
 import { RemoteWatch } from './remote-watch.ts';
 import { TidyLoop } from './tidy-loop.ts';
+import { signRendered } from './sign-rendered.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { Upkeep } from './upkeep.ts';
 import { Wakeups } from './wakeups.ts';
@@ -117,10 +120,12 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       ...deps,
       store,
       host,
+      jobs: new StoreJobQueue({ ...deps, store, wakeups }),
       mirrorDir: join(config.dataDir, 'mirrors'),
       hostUrl: () => hostUrl,
     }),
   );
+  const signer = new PayloadSigner({ store, masterKey, clock });
   const stop = new AbortController();
   const loops = [
     new DeliveryLoop({
@@ -128,6 +133,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       store,
       wakeups,
       open: async (target) => await deliveries.open(target),
+      sign: async (rendered) => await signRendered(signer, rendered),
     }).run(stop.signal),
     new RemoteWatch({
       ...deps,

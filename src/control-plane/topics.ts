@@ -10,3 +10,8 @@ export function configTopic(clusterId: string): string {
 export function statusTopic(clusterId: string): string {
   return `status:${clusterId}`;
 }
+
+/** Notified when a job was put into a cluster's queue: its held polls look. */
+export function jobsTopic(clusterId: string): string {
+  return `jobs:${clusterId}`;
+}

@@ -19,6 +19,8 @@ export type Receipt =
       readonly revision?: string;
       readonly jobId?: string;
       readonly fieldManager?: string;
+      /** The delivery itself has stored this receipt, in the same transaction. */
+      readonly stored?: true;
     }
   | { readonly state: 'refused'; readonly intentId: string; readonly reason: string; readonly message: string }
   | { readonly state: 'retry'; readonly intentId: string; readonly message: string };

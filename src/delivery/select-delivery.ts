@@ -1,13 +1,23 @@
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 
-/** What is written to as a whole, one batch at a time: all clusters of a repository share one. */
-export interface DeliveryTarget {
+/** A repository: all clusters in it share one target. */
+export interface GitopsTarget {
   readonly mode: 'gitops';
   readonly repositoryId: string;
 }
 
+/** One cluster's queue of jobs. */
+export interface PullTarget {
+  readonly mode: 'pull';
+  readonly clusterId: string;
+}
+
+/** What is written to as a whole, one batch at a time. */
+export type DeliveryTarget = GitopsTarget | PullTarget;
+
 /** A cluster's record, as far as it says how the cluster is reached. */
 export interface ClusterWay {
+  readonly clusterId: string;
   readonly mode: ConnectivityMode;
   readonly repositoryId: string | null;
 }
@@ -18,6 +28,7 @@ export function selectDelivery(way: ClusterWay): DeliveryTarget | undefined {
     case 'gitops':
       return way.repositoryId === null ? undefined : { mode: 'gitops', repositoryId: way.repositoryId };
     case 'pull':
+      return { mode: 'pull', clusterId: way.clusterId };
     case 'push':
       return undefined;
   }
@@ -28,5 +39,5 @@ export function deliverableNow(way: ClusterWay): string | undefined {
   if (selectDelivery(way) !== undefined) return undefined;
   return way.mode === 'gitops'
     ? 'is gitops, but the cluster has no repository'
-    : `is ${way.mode}; this version delivers in gitops mode only, so the intent was not stored`;
+    : `is ${way.mode}; this version delivers in pull and gitops mode, so the intent was not stored`;
 }

@@ -102,8 +102,9 @@ function start(): void {
     clock,
     random: () => 0,
     logger: createLogger('test', 'silent'),
-    open: async ({ repositoryId }): Promise<Delivery> => {
-      const repository = repositories.get(repositoryId) ?? '';
+    sign: async (rendered) => rendered,
+    open: async (target): Promise<Delivery> => {
+      const repository = repositories.get(target.mode === 'gitops' ? target.repositoryId : '') ?? '';
       return {
         probe: async () => ({ state: 'ready' }),
         deliver: (batch, signal) => {

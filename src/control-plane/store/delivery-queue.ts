@@ -1,29 +1,44 @@
 import { sql, type Kysely } from 'kysely';
+import type { GitopsTarget } from '../../delivery/select-delivery.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
-/** A cluster with work, as far as choosing its transport needs it. */
-export type ClusterWithWork = Pick<ClusterRow, 'connectivity_mode' | 'repository_id'>;
+/**
+ * Accepted intents that are taken from together: those of a repository, or those of all clusters in pull mode, which wait
+ * in one database and cost one commit however many clusters they are for.
+ */
+export type WorkQueue = GitopsTarget | { readonly mode: 'pull' };
 
-/** Each distinct way to clusters for which accepted intents wait. */
-export async function waysWithWork(db: Kysely<Database>): Promise<ClusterWithWork[]> {
-  return await db
+/** Names a queue in maps and logs. */
+export function workQueueKey(queue: WorkQueue): string {
+  return queue.mode === 'pull' ? 'pull' : `gitops/${queue.repositoryId}`;
+}
+
+/** Every queue in which accepted intents wait. A cluster that cannot be delivered to is in none. */
+export async function queuesWithWork(db: Kysely<Database>): Promise<WorkQueue[]> {
+  const ways = await db
     .selectFrom('intents')
     .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
-    .select(['clusters.connectivity_mode', 'clusters.repository_id'])
+    .select(['clusters.connectivity_mode as mode', 'clusters.repository_id as repositoryId'])
     .where('intents.state', '=', 'accepted')
     .distinct()
     .execute();
+  const queues = new Map<string, WorkQueue>();
+  for (const { mode, repositoryId } of ways) {
+    if (mode === 'pull') queues.set('pull', { mode });
+    else if (mode === 'gitops' && repositoryId !== null) queues.set(repositoryId, { mode, repositoryId });
+  }
+  return [...queues.values()];
 }
 
 /** An accepted intent with what its cluster adds to rendering it. */
 export type QueuedIntent = IntentRow & Pick<ClusterRow, 'slug' | 'delivery_epoch'>;
 
 /**
- * The next accepted intents for the clusters of a repository: from each cluster its oldest, then from each its second,
- * and so on, so that one cluster's burst does not hold up the others. In order of acceptance, to the millisecond; one
- * object's intents always in the order of their generations, since `accepted_at` never runs backwards for one object.
+ * The next accepted intents of a queue: from each cluster its oldest, then from each its second, and so on, so that one
+ * cluster's burst does not hold up the others. In order of acceptance, to the millisecond; one object's intents always in
+ * the order of their generations, since `accepted_at` never runs backwards for one object.
  */
-export async function nextBatch(db: Kysely<Database>, repositoryId: string, limit: number): Promise<QueuedIntent[]> {
+export async function nextBatch(db: Kysely<Database>, queue: WorkQueue, limit: number): Promise<QueuedIntent[]> {
   const queued = db
     .selectFrom('intents')
     .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
@@ -34,7 +49,10 @@ export async function nextBatch(db: Kysely<Database>, repositoryId: string, limi
       ),
     )
     .where('intents.state', '=', 'accepted')
-    .where('clusters.repository_id', '=', repositoryId);
+    .where('clusters.connectivity_mode', '=', queue.mode)
+    .$if(queue.mode === 'gitops', (query) =>
+      query.where('clusters.repository_id', '=', queue.mode === 'gitops' ? queue.repositoryId : ''),
+    );
   const ids = await db
     .selectFrom(queued.as('queued'))
     .select('id')
