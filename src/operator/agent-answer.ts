@@ -1,3 +1,4 @@
+import { CONFIG_REVISION_HEADER } from '../protocol/agent-config.ts';
 import { ERROR_STATUS, type ErrorCode } from '../protocol/app-error.ts';
 import { AGENT_MEDIA_TYPE } from '../protocol/media-type.ts';
 
@@ -9,6 +10,8 @@ export type AgentAnswer =
       /** Undefined for 204 and 304. */
       readonly body: unknown;
       readonly etag?: string;
+      /** `Service-Config-Revision` of this very answer. */
+      readonly revision?: string;
     }
   /** The control plane itself refused: its media type and a known code. */
   | {
@@ -43,10 +46,10 @@ export interface RawAnswer {
  */
 export function classifyAnswer(raw: RawAnswer, now: Date): AgentAnswer {
   const { status } = raw;
-  if (status === 204 || status === 304) return { state: 'ok', status, body: undefined, ...etagOf(raw) };
+  if (status === 204 || status === 304) return { state: 'ok', status, body: undefined, ...aboutConfig(raw) };
   const json = hasAgentMediaType(raw) ? parseObject(raw.text) : undefined;
   if (status >= 200 && status < 300) {
-    if (json !== undefined) return { state: 'ok', status, body: json, ...etagOf(raw) };
+    if (json !== undefined) return { state: 'ok', status, body: json, ...aboutConfig(raw) };
     return unavailable(raw, now, `answered ${status} with something that is not ${AGENT_MEDIA_TYPE}`);
   }
   const code = json === undefined ? undefined : knownCode(json['error']);
@@ -85,9 +88,10 @@ function hasAgentMediaType(raw: RawAnswer): boolean {
   return type.trim().toLowerCase() === AGENT_MEDIA_TYPE;
 }
 
-function etagOf(raw: RawAnswer): { readonly etag?: string } {
+function aboutConfig(raw: RawAnswer): { readonly etag?: string; readonly revision?: string } {
   const etag = headerOf(raw, 'etag');
-  return etag === undefined ? {} : { etag };
+  const revision = headerOf(raw, CONFIG_REVISION_HEADER);
+  return { ...(etag === undefined ? {} : { etag }), ...(revision === undefined ? {} : { revision }) };
 }
 
 function knownCode(value: unknown): ErrorCode | undefined {

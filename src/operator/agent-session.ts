@@ -30,6 +30,7 @@ export class AgentSession {
   #identity: AgentIdentity | undefined;
   #state: 'unregistered' | 'open' | 'stopped' = 'unregistered';
   #opened = Promise.withResolvers<void>();
+  readonly #stopListeners: (() => void)[] = [];
 
   constructor(deps: AgentSessionDeps) {
     this.#deps = deps;
@@ -41,6 +42,11 @@ export class AgentSession {
 
   get clusterId(): string | undefined {
     return this.#identity?.clusterId;
+  }
+
+  /** Calls at each stop. */
+  onStopped(listener: () => void): void {
+    this.#stopListeners.push(listener);
   }
 
   /** Whether this very client and credential are in use, or were refused. */
@@ -127,6 +133,7 @@ export class AgentSession {
       this.#state = 'stopped';
       this.#opened = Promise.withResolvers<void>();
       this.#deps.logger.warn({ code: answer.code, message: answer.message }, 'the control plane refuses this operator');
+      for (const listener of this.#stopListeners) listener();
     }
     this.#deps.onAuthenticated({ type: 'Authenticated', status: 'False', ...explain(answer) });
   }

@@ -108,6 +108,7 @@ export class ClusterSession {
       clock,
       random,
       logger,
+      isServed: this.#status.status.configRevision !== undefined,
       onConfig: (config, revision) => this.#configured(config, revision),
     });
     this.#heartbeat = new Heartbeat({

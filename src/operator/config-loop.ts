@@ -15,6 +15,8 @@ export interface ConfigLoopDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** This control plane's answers carried a revision before this process began. One that never sent any is not asked. */
+  readonly isServed: boolean;
   readonly onConfig: (config: AgentConfig, revision: string | undefined) => void;
 }
 
@@ -32,33 +34,67 @@ const REVISION_GRACE_MS = 1000;
 /** So that the operators of one proxy do not all come back in one instant. */
 const RECONNECT_JITTER_MS = 250;
 const NOT_SERVED_MS = 300_000;
+/** In pull mode, between two requests, however fast the revisions change. */
+const SPACING_MS = 500;
 
 const parseConfig = compileParser(AgentConfig);
 
-/** Holds one `GET /config` at a time: the wake-up of gitops mode, and the way by which every setting arrives. */
+/**
+ * Asks `GET /config`, the way by which every setting arrives. In gitops and push mode it holds one request at a time, which
+ * is the wake-up of gitops. In pull mode the job poll is the request that is held, and this one is made when an answer has
+ * named a revision that is not known yet.
+ */
 export class ConfigLoop {
   readonly #deps: ConfigLoopDeps;
   readonly #wake = new Wake();
+  readonly #first = Promise.withResolvers<void>();
   #etag: string | undefined;
   #waitSeconds = 30;
   #failures = 0;
   #revision: string | undefined;
   #newest: string | undefined;
   #held: AbortController | undefined;
+  #isServed: boolean;
+  /** The job poll is held instead. */
+  #isPull = false;
+  /** In milliseconds; no request before, whatever rings. */
+  #notBefore = 0;
+  /** When a session that has stopped asks next. */
+  #probeAt: number | undefined;
 
   constructor(deps: ConfigLoopDeps) {
     this.#deps = deps;
+    this.#isServed = deps.isServed;
+    deps.session.onStopped(() => this.#wake.ring());
   }
 
   /** `Service-Config-Revision` of any answer. */
   revisionSeen(revision: string): void {
+    this.#isServed = true;
+    if (revision === this.#newest) return;
     this.#newest = revision;
+    this.#wake.ring();
+  }
+
+  /** Resolves once a configuration was taken in this process. Rejects with the signal's reason. */
+  async first(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = (): void => aborted.reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([this.#first.promise, aborted.promise]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   /** Another credential or address: ask at once, from the beginning. */
   restart(): void {
     this.#etag = undefined;
+    this.#revision = undefined;
     this.#failures = 0;
+    this.#notBefore = 0;
     this.#held?.abort();
     this.#wake.ring();
   }
@@ -68,23 +104,45 @@ export class ConfigLoop {
     const watching = this.#watchRevision(signal);
     while (!signal.aborted) {
       try {
-        const pause = await this.#step(signal);
-        if (pause > 0) await this.#wake.waitAtMost(pause, this.#deps.clock, signal);
+        await this.#due(signal);
+        this.#pause(await this.#step(signal));
       } catch (error) {
         if (signal.aborted) break;
         this.#deps.logger.error({ err: error }, 'asking for the configuration failed');
-        await this.#wake.waitAtMost(this.#retry(), this.#deps.clock, signal).catch(() => undefined);
+        this.#pause(this.#retry());
       }
     }
     await watching;
   }
 
+  /** Until there is something to ask for, and the time for it has come. */
+  async #due(signal: AbortSignal): Promise<void> {
+    const { session, clock, random } = this.#deps;
+    if (session.state === 'unregistered') await session.opened(signal);
+    for (;;) {
+      const now = clock.now().getTime();
+      if (session.state !== 'stopped') this.#probeAt = undefined;
+      else if (this.#isServed) this.#probeAt ??= now + PROBE_MS * (1 + random() / 5);
+      const at = session.state === 'stopped' ? this.#probeAt : this.#isNeeded ? this.#notBefore : undefined;
+      if (at === undefined) {
+        await this.#wake.wait(signal);
+        continue;
+      }
+      if (at <= now) break;
+      await this.#wake.waitAtMost(at - now, clock, signal);
+    }
+    this.#probeAt = undefined;
+  }
+
+  get #isNeeded(): boolean {
+    if (!this.#isServed) return false;
+    return !this.#isPull || this.#revision === undefined || this.#revision !== this.#newest;
+  }
+
   /** One request. Answers how long to pause after it, in milliseconds. */
   async #step(signal: AbortSignal): Promise<number> {
-    const { session } = this.#deps;
-    if (session.state === 'unregistered') await session.opened(signal);
-    const stopped = session.state === 'stopped';
-    const holdSeconds = stopped || this.#etag === undefined ? 0 : this.#waitSeconds;
+    const isHeld = this.#deps.session.state === 'open' && this.#etag !== undefined && !this.#isPull;
+    const holdSeconds = isHeld ? this.#waitSeconds : 0;
     const started = this.#deps.clock.now().getTime();
     const held = new AbortController();
     this.#held = held;
@@ -111,13 +169,14 @@ export class ConfigLoop {
     switch (answer.state) {
       case 'ok':
         this.#failures = 0;
-        if (answer.body !== undefined) return this.#accept(answer.body, answer.etag);
-        this.#revision = this.#newest;
+        if (answer.body !== undefined) return this.#accept(answer);
+        this.#revision = answer.revision ?? this.#newest;
+        if (this.#isPull) return SPACING_MS;
         this.#lengthen();
         // An empty answer to a request that should have been held must not turn into a busy loop.
         return poll.holdSeconds > 0 && poll.elapsedMs >= HELD_MS ? this.#jitter() : 1000 + this.#jitter();
       case 'refused':
-        if (this.#deps.session.state === 'stopped') return PROBE_MS * (1 + this.#deps.random() / 5);
+        if (this.#deps.session.state === 'stopped') return 0;
         if (answer.status === 404) return NOT_SERVED_MS;
         this.#deps.logger.warn({ code: answer.code, message: answer.message }, 'the configuration is refused');
         this.#etag = undefined;
@@ -129,12 +188,12 @@ export class ConfigLoop {
           return this.#jitter();
         }
         if (!answer.answered) this.#deps.contact.failed(answer.message);
-        return Math.max(answer.retryAfterMs ?? 0, this.#retry());
+        return Math.max(answer.retryAfterMs ?? 0, this.#retry()) + this.#jitter();
       }
     }
   }
 
-  #accept(body: unknown, etag: string | undefined): number {
+  #accept({ body, etag, revision = this.#newest }: Extract<AgentAnswer, { readonly state: 'ok' }>): number {
     let config: AgentConfig;
     try {
       config = parseConfig(body);
@@ -147,8 +206,11 @@ export class ConfigLoop {
     }
     const first = this.#etag === undefined;
     this.#etag = etag;
-    this.#revision = this.#newest;
-    this.#deps.onConfig(config, this.#newest);
+    this.#revision = revision;
+    this.#isPull = config.connectivity_mode === 'pull';
+    this.#deps.onConfig(config, revision);
+    this.#first.resolve();
+    if (this.#isPull) return SPACING_MS;
     // Without an ETag the server cannot hold a request, so this is a plain poll.
     return etag === undefined ? this.#waitSeconds * 1000 : first ? 0 : 1;
   }
@@ -172,6 +234,10 @@ export class ConfigLoop {
 
   #lengthen(): void {
     this.#waitSeconds = Math.min(LONGEST_WAIT_SECONDS, this.#waitSeconds + 1);
+  }
+
+  #pause(ms: number): void {
+    this.#notBefore = Math.max(this.#notBefore, this.#deps.clock.now().getTime() + ms);
   }
 
   #jitter(): number {

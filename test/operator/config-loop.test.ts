@@ -20,11 +20,12 @@ class LoopRun implements AsyncDisposable {
   readonly configs: AgentConfig[] = [];
   readonly contacts: string[] = [];
   readonly loop: ConfigLoop;
+  readonly session: AgentSession;
   readonly #client: AgentClient;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(plane: FakeControlPlane) {
+  constructor(plane: FakeControlPlane, isServed = true) {
     this.plane = plane;
     plane.tokens.add('t1');
     const { clock } = this;
@@ -36,21 +37,22 @@ class LoopRun implements AsyncDisposable {
       onConfigRevision: (revision) => this.loop.revisionSeen(revision),
     });
     const contact = new Contact({ clock, onChange: (state) => void this.contacts.push(state) });
-    const session = new AgentSession({
+    this.session = new AgentSession({
       contact,
       logger,
       reread: async () => IDENTITY,
       onAuthenticated: () => undefined,
     });
     this.loop = new ConfigLoop({
-      session,
+      session: this.session,
       contact,
       clock,
       random: () => 0,
       logger,
+      isServed,
       onConfig: (config) => void this.configs.push(config),
     });
-    session.use(this.#client, IDENTITY);
+    this.session.use(this.#client, IDENTITY);
     this.#ended = this.loop.run(this.#stop.signal);
   }
 
@@ -82,7 +84,7 @@ class LoopRun implements AsyncDisposable {
 
 describe('the held request for the configuration', () => {
   it('asks at once, then holds one request that a change answers', async () => {
-    await using plane = await FakeControlPlane.start();
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
     await using run = new LoopRun(plane);
     await run.untilAsked(2);
     plane.configure({ delivery_epoch: 2 });
@@ -94,7 +96,7 @@ describe('the held request for the configuration', () => {
   });
 
   it('takes one that a proxy cuts for an empty one, waits shorter, and longer again only slowly', async () => {
-    await using plane = await FakeControlPlane.start();
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
     const held: ServerResponse[] = [];
     plane.intercept = ({ headers }, response) => {
       if (headers['if-none-match'] === undefined) return false;
@@ -117,7 +119,7 @@ describe('the held request for the configuration', () => {
   });
 
   it('backs off at least a second at failures, and as long as it is told', async () => {
-    await using plane = await FakeControlPlane.start();
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
     const answers = [500, 503];
     plane.intercept = (_, response) => {
       const status = answers.shift();
@@ -143,7 +145,7 @@ describe('the held request for the configuration', () => {
   });
 
   it('asks every 15 minutes once it is refused, and goes on when it is not any more', async () => {
-    await using plane = await FakeControlPlane.start();
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
     let refused = 2;
     plane.intercept = (_, response) => {
       refused -= 1;
@@ -167,7 +169,7 @@ describe('the held request for the configuration', () => {
   });
 
   it('is given up for a new one when another answer names a revision that it does not bring', async () => {
-    await using plane = await FakeControlPlane.start();
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
     await using run = new LoopRun(plane);
     await run.untilAsked(2);
     run.loop.revisionSeen('9');
@@ -179,7 +181,7 @@ describe('the held request for the configuration', () => {
   });
 
   it('leaves a control plane alone that has no such endpoint, and one that answers nonsense for a while', async () => {
-    await using plane = await FakeControlPlane.start();
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
     const answers: ((response: ServerResponse) => void)[] = [
       (response) => plane.refuse(response, 'not_found', 'there is nothing at this path'),
       (response) => plane.answer(response, 200, { cluster_id: 7 }, { etag: '"1"' }),
@@ -202,5 +204,87 @@ describe('the held request for the configuration', () => {
     run.clock.advance(2000);
     await run.untilAsked(4);
     expect(run.configs).toHaveLength(1);
+  });
+});
+
+describe('the configuration in pull mode', () => {
+  it('is asked for once, and again when another answer names a newer revision, never held', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane);
+    await run.loop.first(AbortSignal.timeout(5000));
+    await run.settle();
+    run.clock.advance(3_600_000);
+    await run.settle();
+    expect(run.asked).toEqual(['0']);
+    plane.configure({ delivery_epoch: 2 });
+    run.loop.revisionSeen('2');
+    await run.untilAsked(2);
+    await expect.poll(() => run.configs.length).toBe(2);
+    expect(run.asked).toEqual(['0', '0 "1"']);
+  });
+
+  it('is asked for at most twice a second, however fast the revisions change', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane);
+    await run.loop.first(AbortSignal.timeout(5000));
+    run.loop.revisionSeen('7');
+    run.loop.revisionSeen('8');
+    await run.settle();
+    run.clock.advance(499);
+    await run.settle();
+    expect(run.asked).toEqual(['0']);
+    run.clock.advance(1);
+    await run.untilAsked(2);
+    await run.settle();
+    run.clock.advance(60_000);
+    await run.settle();
+    expect(run.asked).toEqual(['0', '0 "1"']);
+  });
+
+  it('is held from the answer on that names another mode', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane);
+    await run.loop.first(AbortSignal.timeout(5000));
+    plane.configure({ connectivity_mode: 'gitops', delivery_epoch: 2 });
+    run.loop.revisionSeen('2');
+    await run.settle();
+    run.clock.advance(500);
+    await run.untilAsked(2);
+    await run.settle();
+    run.clock.advance(10);
+    await run.untilAsked(3);
+    expect(run.asked).toEqual(['0', '0 "1"', '30 "2"']);
+  });
+
+  it('is asked for every 15 minutes after another call was refused', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane);
+    await run.loop.first(AbortSignal.timeout(5000));
+    await run.settle();
+    plane.intercept = (_, response) => {
+      plane.refuse(response, 'cluster_disabled', 'this cluster is disabled');
+      return true;
+    };
+    await run.session.call({ method: 'GET', path: '/api/agent/jobs?wait=0' }, AbortSignal.timeout(5000));
+    await run.settle();
+    run.clock.advance(15 * 60_000 - 1);
+    await run.settle();
+    expect(run.asked).toHaveLength(2);
+    plane.intercept = () => false;
+    run.clock.advance(1);
+    await run.untilAsked(3);
+    expect(run.session.state).toBe('open');
+  });
+
+  it('is not asked for where no answer ever named a revision', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new LoopRun(plane, false);
+    await run.settle();
+    run.clock.advance(3_600_000);
+    await run.settle();
+    expect(run.asked).toEqual([]);
+    run.loop.revisionSeen('1');
+    await run.loop.first(AbortSignal.timeout(5000));
+    expect(run.asked).toEqual(['0']);
   });
 });

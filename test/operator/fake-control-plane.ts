@@ -51,7 +51,7 @@ export class FakeControlPlane implements AsyncDisposable {
   readonly tokens = new Set<string>();
   /** Sees every request first; true: it has answered. */
   intercept: Intercept = () => false;
-  #config = aConfig();
+  #config: AgentConfig;
   #revision = 1;
   #minted = 0;
   readonly #held = new Set<() => void>();
@@ -59,15 +59,16 @@ export class FakeControlPlane implements AsyncDisposable {
   caCertificate = '';
   readonly #server: Server | TlsServer;
 
-  private constructor(tls?: ServerTls) {
+  private constructor(tls: ServerTls | undefined, config: Partial<AgentConfig>) {
+    this.#config = aConfig(config);
     const take = (request: IncomingMessage, response: ServerResponse): void => {
       this.#take(request, response).catch((error: unknown) => this.#refuse(response, error));
     };
     this.#server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
   }
 
-  static async start(tls?: ServerTls): Promise<FakeControlPlane> {
-    const plane = new FakeControlPlane(tls);
+  static async start(tls?: ServerTls, config: Partial<AgentConfig> = {}): Promise<FakeControlPlane> {
+    const plane = new FakeControlPlane(tls, config);
     await plane.listen(0);
     return plane;
   }
