@@ -11,6 +11,7 @@ import type {
 } from './identity-rows.ts';
 
 export type * from './identity-rows.ts';
+import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 
 /**
  * The database, one interface a table. Portable between SQLite and PostgreSQL: times are RFC 3339 UTC with milliseconds
@@ -35,6 +36,8 @@ export interface Database {
   jobs: JobRow;
   certificate_authorities: CertificateAuthorityRow;
   deleted_clusters: DeletedClusterRow;
+  installation: InstallationRow;
+  leases: LeaseRow;
   channel_messages: ChannelMessageRow;
   channel_webhooks: ChannelWebhookRow;
   channel_outbox: ChannelOutboxRow;

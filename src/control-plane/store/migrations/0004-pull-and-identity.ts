@@ -12,6 +12,7 @@ export const pullAndIdentity: Migration = {
     await jobs(db);
     await channel(db);
     await heartbeats(db);
+    await replicas(db);
   },
 };
 
@@ -110,6 +111,12 @@ async function heartbeats(db: Kysely<unknown>): Promise<void> {
     .column('received_at')
     .where(sql.ref('kind'), '=', 'ClusterHeartbeat')
     .execute();
+}
+
+/** What several processes over one database agree on, and which of them writes to what. */
+async function replicas(db: Kysely<unknown>): Promise<void> {
+  await table(db, 'installation', 'name value', '').addPrimaryKeyConstraint('installation_pk', ['name']).execute();
+  await table(db, 'leases', 'name token holder taken_at', '').addPrimaryKeyConstraint('leases_pk', ['name']).execute();
 }
 
 async function addTexts(db: Kysely<unknown>, name: string, columns: readonly string[]): Promise<void> {
