@@ -74,6 +74,18 @@ export class Wakeups {
     return await this.waitFor(topic, this.version(topic), signal, ms);
   }
 
+  /** Calls `wake` at each notification until `unwatch`. For one that waits on behalf of thousands: it costs an entry. */
+  watch(topic: string, wake: () => void): void {
+    const waiting = this.#waiting.get(topic) ?? new Set();
+    this.#waiting.set(topic, waiting.add(wake));
+  }
+
+  unwatch(topic: string, wake: () => void): void {
+    const waiting = this.#waiting.get(topic);
+    waiting?.delete(wake);
+    if (waiting?.size === 0) this.#waiting.delete(topic);
+  }
+
   #forgetOldest(): void {
     const [oldest] = this.#versions.keys();
     if (oldest === undefined) return;
