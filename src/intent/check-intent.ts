@@ -46,9 +46,13 @@ export function throwIfRefused(violations: readonly Violation[]): void {
   });
 }
 
-/** The last check, once the intent is rendered. @throws AppError `payload_too_large` */
-export function throwIfTooLarge(intent: IntentRequest, rendered: Pick<Rendered, 'text'>): void {
-  const manifestBytes = Buffer.byteLength(rendered.text, 'utf8');
+/**
+ * The last check, once the intent is rendered. `reserve`: bytes that are added later (the signature).
+ *
+ * @throws AppError `payload_too_large`
+ */
+export function throwIfTooLarge(intent: IntentRequest, rendered: Pick<Rendered, 'text'>, reserve = 0): void {
+  const manifestBytes = Buffer.byteLength(rendered.text, 'utf8') + reserve;
   const nothing = { allowedNamespaces: [], allowedCatalogEntries: [], allowedOperationTemplates: [] };
   throwIfRefused(manifestIsTooLarge(intent, { ...nothing, manifestBytes }));
 }

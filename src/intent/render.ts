@@ -70,8 +70,13 @@ function renderTombstone(record: IntentRecord, target: RenderTarget, inputs: Ren
     target,
     idempotencyKey: keyOf(tombstone.kind, record),
     tombstone,
-    text: `${JSON.stringify(tombstone, null, 2)}\n`,
+    text: tombstoneText(tombstone),
   };
+}
+
+/** A tombstone as it stands in Git. */
+export function tombstoneText(tombstone: Tombstone): string {
+  return `${JSON.stringify(tombstone, null, 2)}\n`;
 }
 
 function apply(record: IntentRecord, target: RenderTarget, filled: Record<string, unknown>): Rendered {

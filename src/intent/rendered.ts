@@ -26,6 +26,8 @@ export const Tombstone = Type.Object({
   generation: Type.Integer({ minimum: 1 }),
   /** RFC 3339; kept in Git for 90 days from then. */
   time: Type.String({ minLength: 1 }),
+  /** The control plane's signature over all the rest (kind `delete`, the key of the intent). */
+  signature: Type.Optional(Type.String({ minLength: 1, maxLength: 8192 })),
 });
 export type Tombstone = Static<typeof Tombstone>;
 
