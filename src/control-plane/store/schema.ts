@@ -9,9 +9,9 @@ import type {
   RegistrationTokenRow,
   SigningKeyRow,
 } from './identity-rows.ts';
+import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 
 export type * from './identity-rows.ts';
-import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 
 /**
  * The database, one interface a table. Portable between SQLite and PostgreSQL: times are RFC 3339 UTC with milliseconds
