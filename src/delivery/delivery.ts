@@ -1,5 +1,6 @@
 import type { Rendered, Tombstone } from '../intent/rendered.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { ResourceRef } from '../protocol/condition.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 
 /** Whether a transport's target can be reached and written to now. */
@@ -64,8 +65,18 @@ export interface DesiredSet {
 
 /** What the core did with one item. */
 export type Outcome =
-  | { readonly state: 'applied' | 'unchanged' | 'deleted' | 'absent' }
-  | { readonly state: 'failed' | 'conflict' | 'refused' | 'stale'; readonly reason: string; readonly message: string };
+  | {
+      readonly state: 'applied' | 'unchanged' | 'deleted' | 'absent';
+      /** The object as it stands, with uid and generation; for `deleted` the one that goes. */
+      readonly ref?: ResourceRef;
+    }
+  | {
+      readonly state: 'failed' | 'conflict' | 'refused' | 'stale';
+      readonly reason: string;
+      readonly message: string;
+      /** The server has looked at the object and will not have it: the same once more changes nothing. */
+      readonly isLasting?: true;
+    };
 
 /** Operator end of a transport. */
 export interface Source extends AsyncDisposable {

@@ -83,7 +83,15 @@ export function parseManifest(text: string, key: string): ParsedManifest {
     return invalid(key, `the file is ${bytes} bytes; at most ${MAX_MANIFEST_BYTES} bytes (512 KiB) are taken`);
   }
   try {
-    const value = readYaml(text);
+    return checkManifest(readYaml(text), key);
+  } catch (error) {
+    return invalid(key, explain(error));
+  }
+}
+
+/** The same for a manifest that is read already, as the payload of a job. Never throws. */
+export function checkManifest(value: unknown, key: string): ParsedManifest {
+  try {
     const kind = kindOf(value);
     const parse = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
     return parse === undefined ? refusedKind(key, kind) : { ok: true, object: parse(value) };

@@ -8,7 +8,9 @@ import { decideApply, type ApplyDecision } from './decide-apply.ts';
 import { definitionIsTerminating } from './definition-is-terminating.ts';
 import { apiIsGone, isDenied, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
+import { judgeSignature } from './policy/judge-signature.ts';
 import { failed } from './refusal.ts';
+import { resourceRefOf } from './write-status.ts';
 
 /** Races with status writes and people are lost now and then, never for long. */
 const MAX_TRIES = 5;
@@ -21,6 +23,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
   if (pass.apiIsGone) return apiIsGone(Reason.ApplyFailed);
   let live: KubeObject | undefined;
   try {
+    const signature = await judgeSignature(item.object, pass.policy);
     live = await pass.liveIfAllowed(ref, signal);
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
       const decision = decideApply({
@@ -31,11 +34,13 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
         record: inventory.find(ref),
         lastPair: inventory.lastPair(ref),
         isDenied: pass.deps.grants?.isDenied(namespace) === true,
+        signature,
       });
       if (decision.kind === 'refuse') return decision.outcome;
       if (decision.kind === 'keep') {
-        if (live !== undefined) note(pass, item, live, decision);
-        return { state: 'unchanged' };
+        if (live === undefined) return { state: 'unchanged' };
+        note(pass, item, live, decision);
+        return { state: 'unchanged', ref: resourceRefOf(live) };
       }
       if (live === undefined) {
         const ending = await definitionIsTerminating(pass.deps.api, decision.manifest, FIELD_MANAGER, signal);
@@ -49,7 +54,9 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
         const { object } = await pass.deps.api.apply<KubeObject>(decision.manifest, options, signal);
         note(pass, item, object, decision);
         pass.noteAnswer(true);
-        return { state: 'applied' };
+        // The server counts no write that changes nothing.
+        const isSame = live?.metadata.resourceVersion === object.metadata.resourceVersion;
+        return { state: isSame ? 'unchanged' : 'applied', ref: resourceRefOf(object) };
       } catch (error) {
         if (!isLostRace(error)) throw error;
         live = await pass.live.refresh(ref, signal);

@@ -47,7 +47,7 @@ export function outcomeOfFailure(
   if (isForbiddenByRbac(error)) {
     return refused(Reason.NamespaceNotGranted, `${notGrantedMessage(namespace)} (${error.message})`);
   }
-  return failed(reason, `${error.message} (${error.status} ${error.reason})`);
+  return failed(reason, `${error.message} (${error.status} ${error.reason})`, isNotTaken(error));
 }
 
 export function notGrantedMessage(namespace: string): string {

@@ -12,8 +12,8 @@ export function stale(reason: Reason, message: string): Refusal {
   return { state: 'stale', reason, message };
 }
 
-export function failed(reason: Reason, message: string): Refusal {
-  return { state: 'failed', reason, message };
+export function failed(reason: Reason, message: string, isLasting = false): Refusal {
+  return { state: 'failed', reason, message, ...(isLasting ? { isLasting } : {}) };
 }
 
 export function conflict(reason: Reason, message: string): Refusal {

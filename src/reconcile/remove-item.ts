@@ -1,14 +1,17 @@
 import type { Outcome, Removal } from '../delivery/delivery.ts';
 import type { Tombstone } from '../intent/rendered.ts';
-import type { ObjectRef } from '../resources/kube-object.ts';
+import type { ResourceRef } from '../protocol/condition.ts';
+import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import { META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { SourcePair } from '../resources/source-annotation.ts';
 import { decideRemoval } from './decide-removal.ts';
 import { apiIsGone, isDenied, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
+import { judgeTombstone } from './policy/judge-signature.ts';
 import { failed } from './refusal.ts';
 import { reportGone } from './report-gone.ts';
+import { resourceRefOf } from './write-status.ts';
 
 const MAX_TRIES = 5;
 
@@ -23,6 +26,7 @@ export async function removeItem(
   const { api, inventory, clock } = pass.deps;
   if (pass.apiIsGone) return apiIsGone(Reason.DeleteFailed);
   try {
+    const signature = await judgeTombstone(tombstone, pass.policy);
     let live = await pass.liveIfAllowed(ref, signal);
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
       const decision = decideRemoval({
@@ -33,13 +37,14 @@ export async function removeItem(
         recordedPair: live === undefined ? undefined : inventory.find(ref),
         wantedPair,
         isDenied: pass.deps.grants?.isDenied(tombstone.namespace) === true,
+        signature,
       });
       if (decision.kind === 'refuse') return decision.outcome;
       if (decision.kind === 'absent') {
         await reportGone(pass, tombstone, signal);
         return { state: 'absent' };
       }
-      if (decision.kind === 'deleting') return { state: 'deleted' };
+      if (decision.kind === 'deleting') return { state: 'deleted', ...goingRef(live) };
       try {
         if (decision.annotate) {
           const resourceVersion = live?.metadata.resourceVersion;
@@ -55,7 +60,7 @@ export async function removeItem(
         const { apiVersion, kind, namespace, name, epoch, generation } = tombstone;
         inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
         pass.noteAnswer(true);
-        return { state: 'deleted' };
+        return { state: 'deleted', ...goingRef(live) };
       } catch (error) {
         if (!isLostRace(error) && !isNotFound(error)) throw error;
         live = await pass.live.refresh(ref, signal);
@@ -68,6 +73,10 @@ export async function removeItem(
     if (isDenied(error)) pass.deps.grants?.doubt(tombstone.namespace);
     return outcomeOfFailure(error, 'delete', tombstone.namespace);
   }
+}
+
+function goingRef(live: KubeObject | undefined): { readonly ref?: ResourceRef } {
+  return live === undefined ? {} : { ref: resourceRefOf(live) };
 }
 
 export function refOfTombstone({ apiVersion, kind, namespace, name }: Tombstone): ObjectRef {

@@ -56,7 +56,7 @@ describe('the apply loop under load and faults', () => {
       },
     });
     const report = await stage.apply({ objects: [file({ source: '1.2', version: '6.6.1' })] });
-    expect(report.outcomes.get('apps/shop/podinfo.yaml')).toEqual({ state: 'applied' });
+    expect(report.outcomes.get('apps/shop/podinfo.yaml')).toMatchObject({ state: 'applied' });
     expect(stage.recording.writes.filter((write) => write === 'apply ApplicationInstance shop/podinfo')).toHaveLength(
       3,
     );

@@ -18,7 +18,12 @@ describe('the apply loop', () => {
     expect(report).toEqual({
       revision: 'rev-1',
       complete: true,
-      outcomes: new Map([['apps/shop/podinfo.yaml', { state: 'applied' }]]),
+      outcomes: new Map([
+        [
+          'apps/shop/podinfo.yaml',
+          { state: 'applied', ref: expect.objectContaining({ name: 'podinfo', generation: 1 }) },
+        ],
+      ]),
       removals: new Set(),
       removedWithoutTombstone: [],
       faults: [],
@@ -85,11 +90,11 @@ describe('the apply loop', () => {
       faults: [{ key: 'apps/shop/nonsense.yaml', reason: 'ManifestInvalid', message: 'not YAML' }],
     });
     const outcomes = Object.fromEntries(report.outcomes);
-    expect(outcomes['apps/shop/podinfo.yaml']).toEqual({ state: 'applied' });
+    expect(outcomes['apps/shop/podinfo.yaml']).toMatchObject({ state: 'applied' });
     expect(outcomes['apps/bank/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotAllowed' });
     expect(outcomes['apps/bare/podinfo.yaml']).toMatchObject({ state: 'refused', reason: 'NamespaceNotLabelled' });
     expect(outcomes['apps/missing/podinfo.yaml']).toMatchObject({ state: 'failed', reason: 'ApplyFailed' });
-    const refusal = { state: 'failed', reason: 'ApplyFailed', message: `${message} (422 Invalid)` };
+    const refusal = { state: 'failed', reason: 'ApplyFailed', message: `${message} (422 Invalid)`, isLasting: true };
     expect(outcomes['apps/shop/broken.yaml']).toEqual(refusal);
     expect(report.retryable).toBe(true);
     expect(report.faults).toHaveLength(1);
@@ -133,7 +138,7 @@ describe('the apply loop', () => {
     expect(back.outcomes.get('apps/shop/podinfo.yaml')?.state).toBe('stale');
     expect(await stage.read()).toBeUndefined();
     const anew = await stage.apply({ objects: [file({ source: '1.10' })] });
-    expect(anew.outcomes.get('apps/shop/podinfo.yaml')).toEqual({ state: 'applied' });
+    expect(anew.outcomes.get('apps/shop/podinfo.yaml')).toMatchObject({ state: 'applied' });
   });
 
   it('annotates what a tombstone names and deletes that incarnation, and never what it does not manage', async () => {
@@ -219,7 +224,7 @@ describe('the apply loop', () => {
         reason: 'ManifestRefused',
         message: 'apps/shop/copy.yaml names the same object; keep one of the two',
       },
-      'apps/shop/copy.yaml': { state: 'applied' },
+      'apps/shop/copy.yaml': { state: 'applied', ref: expect.objectContaining({ name: 'podinfo', generation: 1 }) },
     });
   });
 });

@@ -32,7 +32,7 @@ describe('an uninstall in a namespace that has lost its label', () => {
 
     await stage.cluster.api.mergePatch(shop, { metadata: { labels: { 'managed-by': 'service' } } });
     const next = await stage.apply({ removals: [stone()] });
-    expect([...next.outcomes.values()]).toEqual([{ state: 'deleted' }]);
+    expect([...next.outcomes.values()]).toMatchObject([{ state: 'deleted' }]);
     expect(await stage.read()).toBeUndefined();
   });
 });
