@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { must, mustBe, mustRefuse, NotCheckable, type Check } from '../check.ts';
+import { SPEC } from '../sections.ts';
+
+/** Polls that are tried before the limit counts as out of reach; the default is 60 in 10 s. */
+const MOST = 240;
+
+/** Only on a credential of our own: no other client of this control plane is held up by it. */
+export const RATE_LIMITS: readonly Check[] = [
+  {
+    id: 'rate-limits.polls',
+    section: SPEC.errors,
+    sentence: 'over the rate limit a poll is 429 rate_limited with Retry-After in seconds, and served again after that',
+    run: async (stage) => {
+      const cluster = await stage.cluster();
+      const path = '/api/agent/config?wait=0';
+      for (let sent = 0; sent < MOST; sent += 1) {
+        const answer = await cluster.send({ method: 'GET', path, impatient: true });
+        if (answer.status !== 429) {
+          mustBe(answer, 200);
+          continue;
+        }
+        mustRefuse(answer, 429, 'rate_limited');
+        const seconds = answer.headers['retry-after'];
+        must(/^[1-9]\d*$/.test(seconds ?? '') && Number(seconds) <= 60, 'Retry-After of at least 1 second', answer);
+        await sleep(Number(seconds) * 1000);
+        mustBe(await cluster.send({ method: 'GET', path, impatient: true }), 200);
+        return;
+      }
+      throw new NotCheckable(`no 429 within ${MOST} polls: the limit is set higher`);
+    },
+  },
+];
