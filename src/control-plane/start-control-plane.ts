@@ -72,6 +72,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });
   const wakeups = new Wakeups({ clock });
+  const signer = new PayloadSigner({ store, masterKey, clock });
   const lastContact = started.use(new LastContact({ store, clock }));
   const host = new EmbeddedHost({
     root: join(config.dataDir, 'git'),
@@ -103,6 +104,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     random,
     randomBytes,
     masterKey,
+    signer,
     lastContact,
     logger,
     caCertificate: tls?.root ?? '',
@@ -125,7 +127,6 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       hostUrl: () => hostUrl,
     }),
   );
-  const signer = new PayloadSigner({ store, masterKey, clock });
   const stop = new AbortController();
   const loops = [
     new DeliveryLoop({

@@ -7,6 +7,7 @@ import { agentRoutes } from '../../../src/control-plane/http/agent/agent-routes.
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../../src/control-plane/http/agent/rate-limits.ts';
 import { createHttpServer, type HttpServer } from '../../../src/control-plane/http/server.ts';
 import { openMasterKey, type MasterKey } from '../../../src/control-plane/master-key.ts';
+import { PayloadSigner } from '../../../src/control-plane/payload-signer.ts';
 import { insertPendingCluster } from '../../../src/control-plane/store/clusters.ts';
 import { LastContact } from '../../../src/control-plane/store/last-contact.ts';
 import { openStore, type Store } from '../../../src/control-plane/store/open-store.ts';
@@ -60,6 +61,7 @@ export class AgentServer implements AsyncDisposable {
       clock,
       wakeups,
       masterKey,
+      signer: new PayloadSigner({ store, masterKey, clock }),
       lastContact,
       logger,
       version,

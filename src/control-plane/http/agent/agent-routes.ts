@@ -2,20 +2,24 @@ import { CONFIG_REVISION_HEADER, SERVICE_VERSION_HEADER } from '../../../protoco
 import { operatorVersionIn } from '../../../protocol/version-skew.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
-import { AGENT_PREFIX } from '../answer-error.ts';
+import { AGENT_PREFIX, answerError } from '../answer-error.ts';
+import { nameBodyLimit } from '../name-body-limit.ts';
 import type { HttpServer } from '../server.ts';
 import { OperatorVersions } from '../../operator-versions.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
 import { authenticate } from './authenticate.ts';
 import { configRoute, type ConfigRouteDeps } from './config.ts';
 import { eventsRoute } from './events.ts';
+import { jobWriteRoutes } from './job-writes.ts';
+import { jobsRoute, type JobsRouteDeps } from './jobs.ts';
 import { requireServedMediaType } from './media-type.ts';
 import { countRequests, type RateLimits } from './rate-limits.ts';
 import { registerRoute } from './register.ts';
 import type { RegisterClusterDeps } from '../../register-cluster.ts';
 
 export type AgentRoutesDeps = Omit<RegisterClusterDeps, 'refusals'> &
-  ConfigRouteDeps & {
+  ConfigRouteDeps &
+  Omit<JobsRouteDeps, 'refusals'> & {
     readonly rateLimits: RateLimits;
     readonly logger: Logger;
     /** Of this control plane; default: the package's. */
@@ -37,6 +41,9 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
     registerRoute(scope, { ...deps, refusals });
   });
   app.register(async (scope: HttpServer) => {
+    scope.setErrorHandler((error, request, reply) => {
+      answerError(nameBodyLimit(error, request), request, reply);
+    });
     scope.addHook('onRequest', async (request) => {
       // Before the body is read: who may not write makes the server read nothing.
       request.agent = await authenticate(deps, request.headers.authorization);
@@ -48,6 +55,8 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
     tellConfigRevision(scope);
     configRoute(scope, deps);
     eventsRoute(scope, { ...deps, refusals });
+    jobsRoute(scope, { ...deps, refusals });
+    jobWriteRoutes(scope, { ...deps, refusals });
   });
   app.register(
     async (scope: HttpServer) => {

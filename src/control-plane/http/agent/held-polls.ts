@@ -1,0 +1,157 @@
+import type { Clock } from '../../../runtime/clock.ts';
+import { configTopic, jobsTopic } from '../../topics.ts';
+import type { Wakeups } from '../../wakeups.ts';
+import { DeadlineWheel, type Expiring } from './deadline-wheel.ts';
+
+/** Polls of one cluster that are held at once: a restart, a second replica (decisions, "Jobs"). */
+const MAX_HELD = 3;
+
+export interface HeldPollsDeps {
+  readonly wakeups: Pick<Wakeups, 'watch' | 'unwatch'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Every job poll that this process holds. Made to hold tens of thousands: a poll has no timer, no signal and no
+ * subscription of its own, a cluster has two subscriptions, the process has one timer.
+ *
+ * ```
+ * held ── the cluster's jobs or its configuration changed ──► look (then it answers, or is held again)
+ *      └─ its wait is over, a fourth came, its client went, the server closes ──► ended
+ * ```
+ */
+export class HeldPolls {
+  readonly #deps: HeldPollsDeps;
+  readonly #wheel: DeadlineWheel;
+  readonly #clusters = new Map<string, PollsOfCluster>();
+
+  constructor(deps: HeldPollsDeps) {
+    this.#deps = deps;
+    this.#wheel = new DeadlineWheel(deps);
+  }
+
+  /** Takes a place. Do it before the first look, so that nothing that changes after the look is missed. */
+  hold(clusterId: string, waitMs: number): HeldPoll {
+    let polls = this.#clusters.get(clusterId);
+    if (polls === undefined) {
+      polls = new PollsOfCluster(clusterId, this.#deps.wakeups, () => this.#clusters.delete(clusterId));
+      this.#clusters.set(clusterId, polls);
+    }
+    return new HeldPoll(polls, this.#wheel, this.#deps.clock.now().getTime() + waitMs);
+  }
+
+  /** How many are held, of one cluster or of all. */
+  count(clusterId?: string): number {
+    if (clusterId !== undefined) return this.#clusters.get(clusterId)?.polls.length ?? 0;
+    let count = 0;
+    for (const { polls } of this.#clusters.values()) count += polls.length;
+    return count;
+  }
+
+  /** The server is closing: all of them end now. */
+  endAll(): void {
+    for (const { polls } of [...this.#clusters.values()]) for (const poll of [...polls]) poll.expire();
+  }
+}
+
+class PollsOfCluster {
+  /** The newest last. */
+  readonly polls: HeldPoll[] = [];
+  readonly #clusterId: string;
+  readonly #wakeups: HeldPollsDeps['wakeups'];
+  readonly #forget: () => void;
+  readonly #wakeNewest = (): void => this.polls.at(-1)?.wake();
+  readonly #wakeAll = (): void => {
+    for (const poll of [...this.polls]) poll.wake();
+  };
+
+  constructor(clusterId: string, wakeups: HeldPollsDeps['wakeups'], forget: () => void) {
+    this.#clusterId = clusterId;
+    this.#wakeups = wakeups;
+    this.#forget = forget;
+    wakeups.watch(jobsTopic(clusterId), this.#wakeNewest);
+    wakeups.watch(configTopic(clusterId), this.#wakeAll);
+  }
+
+  add(poll: HeldPoll): void {
+    this.polls.push(poll);
+    if (this.polls.length > MAX_HELD) this.polls[0]?.expire();
+  }
+
+  remove(poll: HeldPoll): void {
+    const index = this.polls.indexOf(poll);
+    if (index === -1) return;
+    const wasNewest = index === this.polls.length - 1;
+    this.polls.splice(index, 1);
+    if (this.polls.length > 0) {
+      // The jobs that the newest was woken for and did not take are the next one's.
+      if (wasNewest && !poll.hasTaken) this.#wakeNewest();
+      return;
+    }
+    this.#wakeups.unwatch(jobsTopic(this.#clusterId), this.#wakeNewest);
+    this.#wakeups.unwatch(configTopic(this.#clusterId), this.#wakeAll);
+    this.#forget();
+  }
+}
+
+/** One held poll. Dispose it when it answers. */
+export class HeldPoll implements Expiring, Disposable {
+  readonly #polls: PollsOfCluster;
+  readonly #wheel: DeadlineWheel;
+  readonly #slot: number;
+  hasTaken = false;
+  #woken = false;
+  #ended = false;
+  #waiter: ((next: 'look' | 'ended') => void) | undefined;
+
+  constructor(polls: PollsOfCluster, wheel: DeadlineWheel, endAtMs: number) {
+    this.#polls = polls;
+    this.#wheel = wheel;
+    this.#slot = wheel.add(endAtMs, this);
+    polls.add(this);
+  }
+
+  /** The newest poll of a cluster gets its jobs. */
+  get isNewest(): boolean {
+    return this.#polls.polls.at(-1) === this;
+  }
+
+  /** It answers with jobs: until they are acknowledged nobody else needs to look for them. */
+  take(): void {
+    this.hasTaken = true;
+  }
+
+  /** Until something may have changed, or it must answer. For one waiter. */
+  async next(): Promise<'look' | 'ended'> {
+    if (this.#ended) return 'ended';
+    if (this.#woken) {
+      this.#woken = false;
+      return 'look';
+    }
+    return await new Promise((resolve) => {
+      this.#waiter = resolve;
+    });
+  }
+
+  wake(): void {
+    if (this.#waiter === undefined) this.#woken = true;
+    else this.#resume('look');
+  }
+
+  expire(): void {
+    this.#ended = true;
+    this[Symbol.dispose]();
+    this.#resume('ended');
+  }
+
+  [Symbol.dispose](): void {
+    this.#wheel.remove(this.#slot, this);
+    this.#polls.remove(this);
+  }
+
+  #resume(next: 'look' | 'ended'): void {
+    const waiter = this.#waiter;
+    this.#waiter = undefined;
+    waiter?.(next);
+  }
+}

@@ -1,0 +1,130 @@
+import type { Kysely } from 'kysely';
+import { AppError } from '../../protocol/app-error.ts';
+import type { JobResult, JobStatus } from '../../protocol/job.ts';
+import { findCluster } from '../store/clusters.ts';
+import { catchUpWithReports, moveIntentRows } from '../store/intent-progress.ts';
+import { redeliverIntent } from '../store/intent-redelivery.ts';
+import { closeJob, findJob, markAcknowledged, setJobStatus } from '../store/jobs.ts';
+import type { Database, JobRow } from '../store/schema.ts';
+import { judgePhase, judgeResult, type JudgedIntent, type Verdict } from './judge-result.ts';
+
+/** What the caller notifies after the commit. */
+export interface Settled {
+  readonly intentMoved: boolean;
+  readonly redelivered: boolean;
+}
+
+const NOTHING: Settled = { intentMoved: false, redelivered: false };
+
+/** @throws AppError `job_closed` */
+export async function acknowledgeJob(trx: Kysely<Database>, jobId: string, at: string): Promise<void> {
+  await requireOpen(trx, jobId);
+  await markAcknowledged(trx, jobId, at);
+}
+
+/**
+ * Records a status; it acknowledges the job too.
+ *
+ * @throws AppError `job_closed`
+ */
+export async function recordJobStatus(
+  trx: Kysely<Database>,
+  jobId: string,
+  status: JobStatus,
+  now: Date,
+): Promise<Settled> {
+  const at = now.toISOString();
+  const job = await requireOpen(trx, jobId);
+  await markAcknowledged(trx, jobId, at);
+  await setJobStatus(trx, jobId, {
+    phase: status.phase,
+    status_message: status.message ?? null,
+    status_conditions: status.conditions === undefined ? null : JSON.stringify(status.conditions),
+    status_at: status.timestamp ?? at,
+  });
+  return await moveIntent(trx, job, at, (intent) => judgePhase(intent, status.phase));
+}
+
+/**
+ * Closes a job with its result, once, and moves its intent; it acknowledges the job too.
+ *
+ * @throws AppError `result_exists`
+ */
+export async function recordJobResult(
+  trx: Kysely<Database>,
+  jobId: string,
+  result: JobResult,
+  now: Date,
+): Promise<Settled> {
+  const at = now.toISOString();
+  const job = await findJob(trx, jobId);
+  if (job === undefined) throw jobNotFound(jobId);
+  await markAcknowledged(trx, jobId, at);
+  const closed = await closeJob(
+    trx,
+    jobId,
+    {
+      outcome: result.outcome,
+      error: result.error ?? null,
+      applied_ref: result.appliedRef === undefined ? null : JSON.stringify(result.appliedRef),
+    },
+    at,
+  );
+  if (!closed) throw new AppError('result_exists', `job ${jobId} is closed; its result is recorded already`);
+  const timing = { expiresAt: job.expires_at, now };
+  return await moveIntent(trx, job, at, (intent) => judgeResult(intent, result, timing));
+}
+
+export function jobNotFound(jobId: string): AppError {
+  return new AppError('job_not_found', `there is no job ${jobId}: it never was, or it was closed long ago and deleted`);
+}
+
+async function requireOpen(trx: Kysely<Database>, jobId: string): Promise<JobRow> {
+  const job = await findJob(trx, jobId);
+  if (job === undefined) throw jobNotFound(jobId);
+  if (job.state === 'closed') throw new AppError('job_closed', `job ${jobId} is closed with ${job.outcome}`);
+  return job;
+}
+
+/** A job of an older epoch is recorded and moves nothing. */
+async function moveIntent(
+  trx: Kysely<Database>,
+  job: JobRow,
+  at: string,
+  judge: (intent: JudgedIntent) => Verdict,
+): Promise<Settled> {
+  const cluster = await findCluster(trx, job.cluster_id);
+  if (cluster === undefined || job.delivery_epoch < cluster.delivery_epoch) return NOTHING;
+  const intent = await trx
+    .selectFrom('intents')
+    .select(['id', 'state', 'action', 'generation'])
+    .where('id', '=', job.intent_id)
+    .executeTakeFirst();
+  // Numbered anew since: this job is of the number before.
+  if (intent === undefined || intent.generation !== job.generation) return NOTHING;
+  const verdict = judge(intent);
+  switch (verdict.move) {
+    case 'none':
+      return NOTHING;
+    case 'redeliver':
+      await redeliverIntent(trx, intent.id, verdict.reason);
+      return { intentMoved: true, redelivered: true };
+    case 'reports':
+      await moveIntentRows(
+        trx,
+        job.cluster_id,
+        at,
+        intent.state === 'delivered' ? [{ id: intent.id, state: 'applied' }] : [],
+      );
+      await catchUpWithReports(trx, job.cluster_id, intent.id, cluster.delivery_epoch, at);
+      return { intentMoved: true, redelivered: false };
+    case 'failed':
+      await moveIntentRows(trx, job.cluster_id, at, [{ id: intent.id, state: 'failed', reason: verdict.reason }]);
+      return { intentMoved: true, redelivered: false };
+    case 'ready':
+    case 'removed':
+    case 'applied':
+      await moveIntentRows(trx, job.cluster_id, at, [{ id: intent.id, state: verdict.move }]);
+      return { intentMoved: true, redelivered: false };
+  }
+}

@@ -1,0 +1,23 @@
+import type { Kysely } from 'kysely';
+import type { Database, IntentRow } from './schema.ts';
+
+/** States in which an intent was delivered and has not come to an end. */
+const UNDER_WAY: readonly IntentRow['state'][] = ['delivered', 'applied'];
+
+/**
+ * Back to `accepted`: the delivery loop makes another job of it. Its receipt goes with the job that it named; that job
+ * itself stays for whoever asks.
+ *
+ * @returns whether it was under way
+ */
+export async function redeliverIntent(trx: Kysely<Database>, intentId: string, why: string): Promise<boolean> {
+  const result = await trx
+    .updateTable('intents')
+    .set({ state: 'accepted', delivered_at: null, reason: `delivered anew: ${why}` })
+    .where('id', '=', intentId)
+    .where('state', 'in', UNDER_WAY)
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 0n) return false;
+  await trx.deleteFrom('receipts').where('intent_id', '=', intentId).execute();
+  return true;
+}
