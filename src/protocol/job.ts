@@ -68,6 +68,14 @@ export const JobResult = Type.Object({
   outcome: Type.Unsafe<JobOutcome>({ type: 'string', enum: [...JOB_OUTCOMES] }),
   error: Type.Optional(Type.String({ maxLength: 32_768 })),
   appliedRef: Type.Optional(ResourceRef),
+  /** With a `noop` because the cluster has seen a newer pair of the object: that pair. Our operator adds it. */
+  source: Type.Optional(
+    Type.Object({
+      epoch: Type.Integer({ minimum: 0 }),
+      generation: Type.Integer({ minimum: 0 }),
+      intentId: Type.Optional(Type.String({ maxLength: 128 })),
+    }),
+  ),
   timestamp: Type.Optional(Timestamp),
 });
 export type JobResult = Static<typeof JobResult>;
