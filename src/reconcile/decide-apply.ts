@@ -10,7 +10,9 @@ import type { ClusterPolicy } from './cluster-policy.ts';
 import { fingerprint, holds } from './drift.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { conflict, failed, refused, stale, type Refusal } from './refusal.ts';
+import type { SignatureState } from './policy/judge-signature.ts';
 import { ruleIsBroken } from './policy/rule-is-broken.ts';
+import { signatureIsNotAccepted } from './signature-is-not-accepted.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import {
   isManaged,
@@ -32,6 +34,7 @@ export interface ApplySituation {
   readonly lastPair: SourcePair | undefined;
   /** The operator is known to have no rights in the namespace. */
   readonly isDenied?: boolean;
+  readonly signature: SignatureState;
 }
 
 export type ApplyDecision =
@@ -53,6 +56,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
     namespaceIsNotAllowed(name, policy) ??
     kindIsNotDelivered(refOf(desired)) ??
     namesAnotherCluster(desired, policy) ??
+    signatureIsNotAccepted(situation) ??
     orderIsOld(situation) ??
     writesArePaused(policy, namespace, live, desired) ??
     namespaceIsNotThere(name ?? '', namespace) ??

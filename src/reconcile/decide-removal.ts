@@ -4,7 +4,9 @@ import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
+import type { SignatureState } from './policy/judge-signature.ts';
 import { refused, stale, type Refusal } from './refusal.ts';
+import { signatureIsNotAccepted } from './signature-is-not-accepted.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import {
   isManaged,
@@ -27,6 +29,7 @@ export interface RemovalSituation {
   readonly wantedPair: SourcePair | undefined;
   /** The operator is known to have no rights in the namespace. */
   readonly isDenied?: boolean;
+  readonly signature: SignatureState;
 }
 
 export type RemovalDecision =
@@ -41,7 +44,10 @@ export type RemovalDecision =
 export function decideRemoval(situation: RemovalSituation): RemovalDecision {
   const { tombstone, live, namespace, policy } = situation;
   const outcome =
-    namespaceIsNotAllowed(tombstone.namespace, policy) ?? kindIsNotDelivered(tombstone) ?? manifestIsNewer(situation);
+    namespaceIsNotAllowed(tombstone.namespace, policy) ??
+    kindIsNotDelivered(tombstone) ??
+    signatureIsNotAccepted(situation) ??
+    manifestIsNewer(situation);
   if (outcome !== undefined) return { kind: 'refuse', outcome };
   const uid = live?.metadata.uid;
   if (live === undefined || uid === undefined) return { kind: 'absent' };

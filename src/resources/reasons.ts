@@ -76,6 +76,10 @@ export const Reason = {
   DeleteFailed: 'DeleteFailed',
   /** The definition of the object's kind is being deleted and takes no new objects; it is tried again. */
   DefinitionTerminating: 'DefinitionTerminating',
+  /** Stalled=True, Blocked=True, or not applied: it carries no signature of the control plane, and one is required. */
+  SignatureMissing: 'SignatureMissing',
+  /** Stalled=True, Blocked=True, or not applied: it is not as the control plane signed it, or not signed by it. */
+  SignatureInvalid: 'SignatureInvalid',
   /** The spec breaks a rule of its kind, or changes what cannot be changed; the message says what to do instead. */
   SpecInvalid: 'SpecInvalid',
   /** The source pair is lower than what is applied already. */

@@ -10,6 +10,7 @@ const base: ApplySituation = {
   policy: aPolicy(),
   record: undefined,
   lastPair: undefined,
+  signature: { state: 'valid' },
 };
 
 function recordOf(situation: ApplySituation): InventoryRecord {

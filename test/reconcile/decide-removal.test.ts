@@ -9,6 +9,7 @@ const base: RemovalSituation = {
   policy: aPolicy(),
   recordedPair: undefined,
   wantedPair: undefined,
+  signature: { state: 'valid' },
 };
 const marked = { 'app.service.io/tombstone': 'int-9' };
 const refuse = (state: 'refused' | 'stale', reason: string, message: string): RemovalDecision => ({

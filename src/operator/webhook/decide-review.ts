@@ -69,7 +69,7 @@ export async function decideReview(request: AdmissionRequest, view: ReviewView):
 async function check(judged: Judged, situation: PolicySituation): Promise<readonly PolicyViolation[]> {
   return judged.kind === 'Operation'
     ? await checkOperation(judged.object, situation)
-    : checkApplicationInstance(judged.object, situation);
+    : await checkApplicationInstance(judged.object, situation);
 }
 
 /**

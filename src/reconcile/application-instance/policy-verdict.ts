@@ -4,8 +4,11 @@ import { refusalText, type PolicySituation } from '../policy/policy-violation.ts
 import { stalled, type Verdict } from './verdict.ts';
 
 /** Why an instance may not be released on this cluster, or undefined. Runs at every pass, whatever admission said. */
-export function policyVerdict(instance: ApplicationInstance, situation: PolicySituation): Verdict | undefined {
-  const violations = checkApplicationInstance(instance, situation);
+export async function policyVerdict(
+  instance: ApplicationInstance,
+  situation: PolicySituation,
+): Promise<Verdict | undefined> {
+  const violations = await checkApplicationInstance(instance, situation);
   const [first] = violations;
   return first === undefined ? undefined : stalled(first.reason, refusalText(violations));
 }

@@ -7,6 +7,7 @@ import { isDenied, isNotTaken } from '../kube-failure.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';
+import { tellOfSignature } from './tell-of-signature.ts';
 import { conditionsOf, type Verdict } from './verdict.ts';
 
 /** Cluster event when an instance becomes Ready (specification, "Pull-mode end-to-end flow", step 7). */
@@ -31,6 +32,7 @@ export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise
   const had = (type: string): boolean => isTrue(before.status?.conditions, type);
   const has = (type: string): boolean => isTrue(draft.conditions, type);
   if (has('Ready') && !had('Ready')) tell(pass, 'Normal', RELEASE_READY_EVENT, verdict.ready.message);
+  if (before.status?.observedGeneration !== before.metadata.generation) await tellOfSignature(pass);
   const bad = verdict.stalled ?? verdict.degraded;
   if ((has('Degraded') && !had('Degraded')) || (has('Stalled') && !had('Stalled'))) {
     tell(pass, 'Warning', bad?.reason ?? 'Degraded', bad?.message ?? '');

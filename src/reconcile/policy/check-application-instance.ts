@@ -6,13 +6,14 @@ import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 import { ruleIsBroken } from './rule-is-broken.ts';
+import { signatureIsNotValid } from './signature-is-not-valid.ts';
 import { sealedValuesAreNotSupported } from './sealed-values-are-not-supported.ts';
 
 /** Everything that forbids an instance here, at admission and at every reconcile; the first decides the reason. */
-export function checkApplicationInstance(
-  instance: Pick<ApplicationInstance, 'metadata' | 'spec'>,
+export async function checkApplicationInstance(
+  instance: ApplicationInstance,
   situation: PolicySituation,
-): readonly PolicyViolation[] {
+): Promise<readonly PolicyViolation[]> {
   const { namespace } = instance.metadata;
   const { targetNamespace } = instance.spec;
   const elsewhere = targetNamespace === undefined || targetNamespace === namespace ? [] : [targetNamespace];
@@ -24,5 +25,6 @@ export function checkApplicationInstance(
     ...ruleIsBroken(APPLICATION_INSTANCE_RULES, instance, situation.before),
     ...integerIsNotExact(instance),
     ...sealedValuesAreNotSupported(instance),
+    ...(await signatureIsNotValid(instance, situation)),
   ];
 }

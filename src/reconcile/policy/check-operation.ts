@@ -7,11 +7,12 @@ import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+import { signatureIsNotValid } from './signature-is-not-valid.ts';
 import { ruleIsBroken } from './rule-is-broken.ts';
 
 /** Everything that forbids an operation here, at admission and at reconcile; the first decides the reason. */
 export async function checkOperation(
-  operation: Pick<Operation, 'metadata' | 'spec'>,
+  operation: Operation,
   situation: PolicySituation,
 ): Promise<readonly PolicyViolation[]> {
   const { namespace } = operation.metadata;
@@ -24,6 +25,7 @@ export async function checkOperation(
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...integerIsNotExact(operation),
     ...operationTemplateIsNotAllowed(operation, situation),
+    ...(await signatureIsNotValid(operation, situation)),
     ...approvalIsMissing(operation),
     ...(await approvalIsNotValid(operation, situation)),
   ];

@@ -194,7 +194,7 @@ describe('webhook and reconcile', () => {
         });
         const inside = aNamespace(namespace, { labels: label });
         const answer = await review({ after: byHand(instance) }, view({ namespace: inside }));
-        const verdict = policyVerdict(instance, { namespace: inside, policy, now: NOW });
+        const verdict = await policyVerdict(instance, { namespace: inside, policy, now: NOW });
         expect(answer.message).toBe(verdict?.stalled?.message);
         expect(answer.reasons?.[0]).toBe(verdict?.stalled?.reason);
       }),

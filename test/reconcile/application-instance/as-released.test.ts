@@ -15,38 +15,38 @@ function released(instance: ApplicationInstance, manager: string = RELEASE_FIELD
   return { ...release, metadata: { ...release.metadata, managedFields } };
 }
 
-function judge(was: Partial<ApplicationInstanceSpec>, is: Partial<ApplicationInstanceSpec>, manager?: string) {
+async function judge(was: Partial<ApplicationInstanceSpec>, is: Partial<ApplicationInstanceSpec>, manager?: string) {
   const instance = anInstance({ spec: is });
   const before = asReleased(instance, released(anInstance({ spec: was }), manager));
   const policy = aPolicy({ allowedNamespaces: ['shop', 'bank'] });
   const now = new Date('2026-01-01T00:00:00Z');
   const situation = { namespace: aNamespace(), policy, now, ...(before === undefined ? {} : { before }) };
-  return policyVerdict(instance, situation)?.stalled;
+  return (await policyVerdict(instance, situation))?.stalled;
 }
 
 describe('what was released once', () => {
-  it('is the same instance where nothing was changed, a name or namespace that is the default included', () => {
-    expect(judge({}, {})).toBeUndefined();
-    expect(judge({ releaseName: 'a', targetNamespace: 'bank' }, { releaseName: 'a', targetNamespace: 'bank' })).toBe(
-      undefined,
-    );
-    expect(judge({}, { releaseName: 'podinfo', targetNamespace: 'shop' })).toBeUndefined();
+  it('is the same instance where nothing was changed, a name or namespace that is the default included', async () => {
+    expect(await judge({}, {})).toBeUndefined();
+    expect(
+      await judge({ releaseName: 'a', targetNamespace: 'bank' }, { releaseName: 'a', targetNamespace: 'bank' }),
+    ).toBe(undefined);
+    expect(await judge({}, { releaseName: 'podinfo', targetNamespace: 'shop' })).toBeUndefined();
   });
 
-  it('does not move to another name or namespace, on a server without CEL either', () => {
+  it('does not move to another name or namespace, on a server without CEL either', async () => {
     const renamed = { reason: 'SpecInvalid', message: expect.stringContaining('releaseName cannot be changed') };
     const moved = { reason: 'SpecInvalid', message: expect.stringContaining('targetNamespace cannot be changed') };
-    expect(judge({}, { releaseName: 'b' })).toMatchObject(renamed);
-    expect(judge({ releaseName: 'a' }, {})).toMatchObject(renamed);
-    expect(judge({ targetNamespace: 'bank' }, {})).toMatchObject(moved);
-    expect(judge({}, { targetNamespace: 'bank' })).toMatchObject(moved);
+    expect(await judge({}, { releaseName: 'b' })).toMatchObject(renamed);
+    expect(await judge({ releaseName: 'a' }, {})).toMatchObject(renamed);
+    expect(await judge({ targetNamespace: 'bank' }, {})).toMatchObject(moved);
+    expect(await judge({}, { targetNamespace: 'bank' })).toMatchObject(moved);
   });
 
-  it('is not what somebody else wrote into the release since: that is taken back', () => {
-    expect(judge({ releaseName: 'by-hand' }, {}, 'kubectl-edit')).toBeUndefined();
+  it('is not what somebody else wrote into the release since: that is taken back', async () => {
+    expect(await judge({ releaseName: 'by-hand' }, {}, 'kubectl-edit')).toBeUndefined();
   });
 
-  it('is nothing where there is no release yet', () => {
+  it('is nothing where there is no release yet', async () => {
     expect(asReleased(anInstance(), undefined)).toBeUndefined();
   });
 });

@@ -11,15 +11,15 @@ interface Case {
   readonly policy?: ClusterPolicy;
 }
 
-function judge({ instance = anInstance(), namespace = aNamespace(), policy = aPolicy() }: Case) {
-  return policyVerdict(instance, { namespace, policy, now: new Date('2026-03-01T10:00:00Z') });
+async function judge({ instance = anInstance(), namespace = aNamespace(), policy = aPolicy() }: Case) {
+  return await policyVerdict(instance, { namespace, policy, now: new Date('2026-03-01T10:00:00Z') });
 }
 
 const chart = anInstance().spec.chart;
 
 describe('policyVerdict', () => {
-  it('lets the chart of the catalog entry through', () => {
-    expect(judge({})).toBeUndefined();
+  it('lets the chart of the catalog entry through', async () => {
+    expect(await judge({})).toBeUndefined();
   });
 
   const refusals: readonly [string, Case, string, string][] = [
@@ -93,16 +93,16 @@ describe('policyVerdict', () => {
     ],
   ];
 
-  it.each(refusals)('stalls on %s', (_, situation, reason, message) => {
-    expect(judge(situation)).toEqual({
+  it.each(refusals)('stalls on %s', async (_, situation, reason, message) => {
+    expect(await judge(situation)).toEqual({
       ready: { status: 'False', reason, message },
       reconciling: { status: 'False', reason, message },
       stalled: { status: 'True', reason, message },
     });
   });
 
-  it('lists everything that is not allowed, and takes the first for the reason', () => {
-    const verdict = judge({
+  it('lists everything that is not allowed, and takes the first for the reason', async () => {
+    const verdict = await judge({
       instance: anInstance({ version: '7.0.0', spec: { targetNamespace: 'kube-system', sealedValues: 'ey..' } }),
       namespace: aNamespace('shop', { labels: {} }),
     });
@@ -115,9 +115,9 @@ describe('policyVerdict', () => {
     ]);
   });
 
-  it('bounds the list of what is allowed', () => {
+  it('bounds the list of what is allowed', async () => {
     const allowedNamespaces = Array.from({ length: 1000 }, (_, index) => `n${index}`);
-    const message = judge({ policy: aPolicy({ allowedNamespaces }) })?.stalled?.message ?? '';
+    const message = (await judge({ policy: aPolicy({ allowedNamespaces }) }))?.stalled?.message ?? '';
     expect(message).toContain('n18, n19 and 980 more;');
     expect(message.length).toBeLessThan(400);
   });

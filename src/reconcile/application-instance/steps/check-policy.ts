@@ -6,7 +6,7 @@ import { policyVerdict } from '../policy-verdict.ts';
 /** Nothing is written downstream for what the cluster's policy does not allow. What runs already keeps running. */
 export async function checkPolicy({ instance, release, namespace, policy, deps }: InstancePass): Promise<StepResult> {
   const before = release !== undefined && isOwned(release, instance) ? asReleased(instance, release) : undefined;
-  const verdict = policyVerdict(instance, {
+  const verdict = await policyVerdict(instance, {
     namespace,
     policy,
     now: deps.clock.now(),
