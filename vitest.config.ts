@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // These need images that were built, and an engine: npm run test:images.
     exclude: ['**/node_modules/**', 'test/images/**'],
-    globalSetup: ['test/support/real-cluster/say-clusters.ts'],
+    globalSetup: ['test/support/real-cluster/say-clusters.ts', 'test/support/postgres/shared-server.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     pool: 'forks',

@@ -4,7 +4,7 @@ import { AppError } from '../protocol/app-error.ts';
 import { compileParser } from '../protocol/parse.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { Secret } from '../runtime/secret.ts';
-import { DEFAULT_RATE_LIMITS, type RateLimits } from './http/agent/rate-limits.ts';
+import { DEFAULT_RATE_LIMITS, RECOVERIES_PER_REGISTRATION, type RateLimits } from './http/agent/rate-limits.ts';
 import { ConfigVariables, isForeignVariable, VARIABLES_OF_LATER_VERSIONS } from './config-variables.ts';
 
 export interface ControlPlaneConfig {
@@ -13,8 +13,8 @@ export interface ControlPlaneConfig {
   /** Without a slash at its end. Absent: what the server listens on. */
   readonly baseUrl: string | undefined;
   readonly dataDir: string;
-  /** `sqlite:<file>` */
-  readonly databaseUrl: string;
+  /** `sqlite:<file>`, or `postgres://…`, which may hold a password. */
+  readonly databaseUrl: Secret;
   readonly masterKeyFile: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Whose `X-Forwarded-*` headers count. */
@@ -23,6 +23,8 @@ export interface ControlPlaneConfig {
   readonly rateLimits: RateLimits;
   /** Image of the operator in the manifests that are handed out; absent: the one in `templates/install`. */
   readonly operatorImage: string | undefined;
+  /** Whether the discussion channel's webhooks may be in private networks. */
+  readonly channelAllowPrivate: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -58,13 +60,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     listen,
     baseUrl: readBaseUrl(variables.SERVICE_BASE_URL),
     dataDir,
-    databaseUrl: variables.SERVICE_DATABASE_URL ?? `sqlite:${join(dataDir, 'control-plane.db')}`,
+    databaseUrl: new Secret(variables.SERVICE_DATABASE_URL ?? `sqlite:${join(dataDir, 'control-plane.db')}`),
     masterKeyFile: resolve(variables.SERVICE_MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
     tls: readTls(variables),
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
     adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
     rateLimits: readRateLimits(variables),
     operatorImage: variables.SERVICE_OPERATOR_IMAGE,
+    channelAllowPrivate: variables.SERVICE_CHANNEL_ALLOW_PRIVATE === 'true',
     logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
   };
 }
@@ -77,12 +80,6 @@ function readVariables(env: Readonly<Record<string, string | undefined>>): Confi
     if (later !== undefined) throw new ConfigError(name, later);
     if (value === '') throw new ConfigError(name, 'is empty; unset it or give it a value');
     own[name] = value;
-  }
-  if (/^postgres(ql)?:/.test(own['SERVICE_DATABASE_URL'] ?? '')) {
-    throw new ConfigError(
-      'SERVICE_DATABASE_URL',
-      'PostgreSQL is not in this version; use sqlite:<file> or leave it unset',
-    );
   }
   try {
     return parseVariables(own);
@@ -116,11 +113,14 @@ function readTls(variables: ConfigVariables): ControlPlaneConfig['tls'] {
 
 function readRateLimits(variables: ConfigVariables): RateLimits {
   const set = (text: string | undefined, fallback: number): number => (text === undefined ? fallback : Number(text));
+  const register = set(variables.SERVICE_RATE_LIMIT_REGISTER, DEFAULT_RATE_LIMITS.register);
   return {
+    ...DEFAULT_RATE_LIMITS,
     polls: set(variables.SERVICE_RATE_LIMIT_POLLS, DEFAULT_RATE_LIMITS.polls),
     writes: set(variables.SERVICE_RATE_LIMIT_WRITES, DEFAULT_RATE_LIMITS.writes),
     events: set(variables.SERVICE_RATE_LIMIT_EVENTS, DEFAULT_RATE_LIMITS.events),
-    register: set(variables.SERVICE_RATE_LIMIT_REGISTER, DEFAULT_RATE_LIMITS.register),
+    register,
+    recover: register * RECOVERIES_PER_REGISTRATION,
   };
 }
 

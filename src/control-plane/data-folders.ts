@@ -1,6 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { ControlPlaneConfig } from './config.ts';
+import { isPostgresUrl } from './store/postgres-url.ts';
 import { sqliteFile } from './store/sqlite-connection.ts';
 
 /**
@@ -14,10 +15,10 @@ export function prepareDataFolders(
 ): void {
   const dataDir = resolve(config.dataDir);
   makeFolder(dataDir);
-  for (const [variable, file] of [
-    ['SERVICE_DATABASE_URL', sqliteFile(config.databaseUrl)],
-    ['SERVICE_MASTER_KEY_FILE', config.masterKeyFile],
-  ] as const) {
+  const files: [variable: string, file: string][] = [['SERVICE_MASTER_KEY_FILE', config.masterKeyFile]];
+  const url = config.databaseUrl.expose();
+  if (!isPostgresUrl(url)) files.unshift(['SERVICE_DATABASE_URL', sqliteFile(url)]);
+  for (const [variable, file] of files) {
     const folder = dirname(resolve(file));
     if (!isFolder(folder)) throw new Error(`${variable}: the folder ${folder} is not there; make it first`);
   }

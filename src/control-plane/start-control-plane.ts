@@ -4,7 +4,9 @@ import { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { ClientAuthority } from './client-authority.ts';
 import type { ControlPlaneConfig } from './config.ts';
+import { DiscussionChannel } from './channel/discussion-channel.ts';
 import { prepareDataFolders } from './data-folders.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryLoop } from './delivery-loop.ts';
@@ -15,6 +17,7 @@ import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
 import { installRoutes } from './http/install.ts';
+import { NO_CLIENT_CERTIFICATE_SETTINGS } from './http/agent/client-certificates.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { openMasterKey } from './master-key.ts';
@@ -68,9 +71,10 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     );
   }
   prepareDataFolders(config);
-  const store = started.use(await openStore({ url: config.databaseUrl, clock, logger }));
+  const store = started.use(await openStore({ url: config.databaseUrl.expose(), clock, logger, random }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });
+  const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const wakeups = new Wakeups({ clock });
   const signer = new PayloadSigner({ store, masterKey, clock });
   const lastContact = started.use(new LastContact({ store, clock }));
@@ -95,7 +99,10 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
     trustedProxies: config.trustedProxies,
   });
-  adminApi(app, { store, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks });
+  const channel = started.use(
+    new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
+  );
+  adminApi(app, { store, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks, channel });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {
     store,
@@ -108,6 +115,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     lastContact,
     logger,
     caCertificate: tls?.root ?? '',
+    clientAuthority,
+    clientCertificates: NO_CLIENT_CERTIFICATE_SETTINGS,
     rateLimits: config.rateLimits,
     gitSourceFor: async (cluster) => await gitSources.of(cluster),
   });
@@ -146,6 +155,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     new TidyLoop({ store, clock, logger, tidy: async (name, signal) => await host.tidy(name, signal) }).run(
       stop.signal,
     ),
+    channel.run(stop.signal),
     lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {
       logger.warn({ err: error }, 'last contacts not stored; trying again');
     }),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataFolders } from '../../src/control-plane/data-folders.ts';
+import { Secret } from '../../src/runtime/secret.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -10,10 +11,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function prepare(dataDir: string, change: { databaseUrl?: string; masterKeyFile?: string } = {}): void {
+function prepare(
+  dataDir: string,
+  { databaseUrl, ...change }: { databaseUrl?: string; masterKeyFile?: string } = {},
+): void {
   prepareDataFolders({
     dataDir,
-    databaseUrl: `sqlite:${join(dataDir, 'control-plane.db')}`,
+    databaseUrl: new Secret(databaseUrl ?? `sqlite:${join(dataDir, 'control-plane.db')}`),
     masterKeyFile: join(dataDir, 'master.key'),
     ...change,
   });

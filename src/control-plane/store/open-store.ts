@@ -1,64 +1,46 @@
-import { sql, type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { lockDatabase } from './data-lock.ts';
-import { GroupCommit } from './group-commit.ts';
-import { migrate } from './migrate.ts';
+import { openPostgresStore } from './postgres-store.ts';
+import { isPostgresUrl } from './postgres-url.ts';
+import type { PostgresSession } from './postgres-session.ts';
 import type { Database } from './schema.ts';
-import { kyselyOver, openSqlite, sqliteFile } from './sqlite-connection.ts';
+import { openSqliteStore } from './sqlite-store.ts';
 
 /** The control plane's database. */
 export interface Store extends AsyncDisposable {
   /** For reads: sees what was committed, never a write in progress. */
   readonly db: Kysely<Database>;
   /**
-   * Runs `work` in a transaction and resolves after its COMMIT; a throw undoes all of it. Concurrent callers share one
-   * transaction, each in its own savepoint. `work` awaits nothing but the database, through `trx`.
+   * Runs `work` in a transaction and resolves after its COMMIT; a throw undoes all of it. Writes run as if one came after
+   * the other, over all replicas. `work` awaits nothing but the database, through `trx`, and changes nothing outside of
+   * it: on PostgreSQL it runs again from its beginning when another write came in between. A statement that failed ends
+   * the transaction; `work` must not go on after it.
    *
-   * @throws AppError `unavailable` when the queue is full or the disk fails
+   * @throws AppError `unavailable` when the queue is full, the disk fails or the database cannot be reached
    */
   write<T>(work: (trx: Kysely<Database>) => Promise<T>): Promise<T>;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
+  /** What replicas over one PostgreSQL tell each other through; absent on SQLite, which one process has for itself. */
+  readonly session?: PostgresSession;
 }
 
 export interface StoreDeps {
-  /** `sqlite:<file>` */
+  /** `sqlite:<file>`, or `postgres://user:password@host:5432/database` for several replicas */
   readonly url: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A number in [0, 1), for waits between tries. */
+  readonly random?: () => number;
 }
 
 /**
- * Opens the database, migrates it forward and holds it for this process.
+ * Opens the database and migrates it forward.
  *
- * @throws Error with one line that says what to do: another process has it, it is from a newer version, it cannot be opened
+ * @throws Error with one line that says what to do, without the URL's password: it cannot be reached or opened, another
+ *   process has it, it is from a newer version
  */
 export async function openStore(deps: StoreDeps): Promise<Store> {
-  const file = sqliteFile(deps.url);
-  using opened = new DisposableStack();
-  const writer = opened.adopt(openSqlite(file), (database) => {
-    database.close();
-  });
-  opened.use(lockDatabase(file));
-  const trx = kyselyOver(writer);
-  await migrate({ db: trx, clock: deps.clock, logger: deps.logger });
-  const reader = opened.adopt(openSqlite(file), (database) => {
-    database.close();
-  });
-  reader.exec('PRAGMA query_only = ON');
-  const db = kyselyOver(reader);
-  const writes = new GroupCommit({ database: writer, trx });
-  const held = opened.move();
-  return {
-    db,
-    write: async (work) => await writes.write(work),
-    ping: async () => {
-      await sql`SELECT 1`.execute(db);
-    },
-    [Symbol.asyncDispose]: async () => {
-      await writes.close();
-      held.dispose();
-    },
-  };
+  return isPostgresUrl(deps.url) ? await openPostgresStore(deps) : await openSqliteStore(deps);
 }

@@ -28,7 +28,7 @@ export function asStoreError(error: unknown): unknown {
 }
 
 /** True for a broken unique constraint: somebody else was first. */
-export function isUniqueViolation(error: unknown): boolean {
+export function isSqliteUniqueViolation(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== undefined && UNIQUE_VIOLATIONS.has(code);
 }

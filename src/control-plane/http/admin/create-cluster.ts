@@ -13,7 +13,7 @@ import { insertPendingCluster } from '../../store/clusters.ts';
 import { insertRegistrationToken, REGISTRATION_TOKEN_LIFETIME_MS } from '../../store/registration-tokens.ts';
 import { DEFAULT_REPOSITORY, EMBEDDED_BRANCH, ensureRepositoryRow, hostedName } from '../../store/repositories.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
-import { isUniqueViolation } from '../../store/sqlite-error.ts';
+import { isUniqueViolation } from '../../store/store-error.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { changeIntervals, type CreateCluster } from './cluster-schemas.ts';
 
