@@ -1,6 +1,9 @@
 /** Notified when an intent was accepted or a target is free again: delivery looks for work. */
 export const DELIVERY_TOPIC = 'delivery';
 
+/** Notified when messages for the discussion channel's webhooks were stored. */
+export const CHANNEL_TOPIC = 'channel';
+
 /** Notified when what `/config` answers a cluster has changed. */
 export function configTopic(clusterId: string): string {
   return `config:${clusterId}`;

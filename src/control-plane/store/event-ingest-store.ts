@@ -1,5 +1,6 @@
 import type { Insertable, Kysely } from 'kysely';
 import type { IngestStore } from '../../events/ingest/ingest-store.ts';
+import { tellChannel } from '../channel/tell-channel.ts';
 import { auditRow } from './audit.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import { setAppliedRevision } from './clusters.ts';
@@ -18,7 +19,7 @@ const insertAudit = bulkInsert<NewAudit>(
 /** What ingest needs of the database, for one cluster and inside one transaction. */
 export function eventIngestStore(
   trx: Kysely<Database>,
-  cluster: Pick<ClusterRow, 'id' | 'organization_id'>,
+  cluster: Pick<ClusterRow, 'id' | 'organization_id' | 'slug'>,
   receivedAt: string,
 ): IngestStore {
   return {
@@ -38,6 +39,7 @@ export function eventIngestStore(
         ),
       );
     },
+    tellChannel: async (news) => await tellChannel(trx, cluster, receivedAt, news),
     findIntents: async (ids) => await findIntentSnapshots(trx, cluster.id, ids),
     moveIntents: async (moves) => {
       await moveIntentRows(trx, cluster.id, receivedAt, moves);

@@ -2,6 +2,7 @@ import { auditEntryFor } from '../../protocol/durable-entry.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
 import { eventFingerprint } from '../../protocol/event-key.ts';
 import { appliedRevision } from './applied-revision.ts';
+import { channelNewsOf, type ChannelNews } from './channel-news.ts';
 import { foldEvents } from './fold-events.ts';
 import type { AgentAuditEntry, IngestStore, IntentMove } from './ingest-store.ts';
 import { intentIdsOf, moveIntents } from './move-intents.ts';
@@ -10,6 +11,8 @@ export interface IngestOutcome {
   /** Events that were new; the rest of the post were replays. */
   readonly recorded: number;
   readonly audited: number;
+  /** Messages for the discussion channel. */
+  readonly told: number;
   readonly moves: readonly IntentMove[];
   /** Set when the cluster reports another applied revision. */
   readonly appliedRevision: string | undefined;
@@ -17,7 +20,7 @@ export interface IngestOutcome {
 
 /**
  * Takes in one post of events, in the reading order of the specification's ingest path: record what is new, fold it into
- * current status, audit it, move the intents it speaks of. All of it belongs in one transaction, so that a crash leaves
+ * current status, audit it, tell the discussion channel, move the intents it speaks of. All of it belongs in one transaction, so that a crash leaves
  * either nothing of a post or all of it, and a replay changes nothing.
  *
  * @param deps.deliveryEpoch the cluster's, as it stands inside the same transaction
@@ -31,20 +34,23 @@ export async function ingestEvents(deps: {
   const recorded = await store.recordEvents(events.map((event) => ({ event, fingerprint: eventFingerprint(event) })));
   const fresh: AgentEvent[] = [];
   const audits: AgentAuditEntry[] = [];
+  const news: ChannelNews[] = [];
   for (const { index, seq } of recorded) {
     const event = events[index];
     if (event === undefined) continue;
     fresh.push(event);
     const entry = auditEntryFor(event);
     if (entry !== undefined) audits.push({ kind: event.kind, ...entry, eventSeq: seq });
+    news.push(...channelNewsOf(event, seq));
   }
   const current = fresh.length === 0 ? [] : await store.foldConditions(foldEvents(fresh));
   if (audits.length > 0) await store.appendAudit(audits);
+  const told = news.length === 0 ? 0 : await store.tellChannel(news);
   // Replays too: an intent that changes nothing visible is reported by the very conditions of the one before it.
   const ids = intentIdsOf(events);
   const moves = ids.length === 0 ? [] : moveIntents(await store.findIntents(ids), events, deliveryEpoch);
   if (moves.length > 0) await store.moveIntents(moves);
   const revision = appliedRevision(current, deliveryEpoch);
   if (revision !== undefined) await store.setAppliedRevision(revision);
-  return { recorded: fresh.length, audited: audits.length, moves, appliedRevision: revision };
+  return { recorded: fresh.length, audited: audits.length, told, moves, appliedRevision: revision };
 }

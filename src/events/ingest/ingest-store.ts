@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../../protocol/event.ts';
+import type { ChannelNews } from './channel-news.ts';
 
 /** An event as it is recorded. */
 export interface EventRecord {
@@ -57,6 +58,12 @@ export interface IngestStore {
    */
   foldConditions(conditions: readonly FoldedCondition[]): Promise<readonly FoldedCondition[]>;
   appendAudit(entries: readonly AgentAuditEntry[]): Promise<void>;
+  /**
+   * Tells the organization's discussion channel, once for each outcome.
+   *
+   * @returns how many messages it came to
+   */
+  tellChannel(news: readonly ChannelNews[]): Promise<number>;
   /** Those of the cluster's intents that `ids` names. */
   findIntents(ids: readonly string[]): Promise<readonly IntentSnapshot[]>;
   moveIntents(moves: readonly IntentMove[]): Promise<void>;

@@ -9,7 +9,7 @@ import { insertCluster, insertOrganization, openTestStore, temporaryFolder } fro
 const ACCEPTED_AT = '2026-11-28T10:00:00.000Z';
 const REPORTED_AT = '2026-11-28T10:00:01.000Z';
 const DELIVERED_AT = '2026-11-28T10:00:02.000Z';
-const CLUSTER = { id: 'c-0000000000000001', organization_id: 'org-1' };
+const CLUSTER = { id: 'c-0000000000000001', organization_id: 'org-1', slug: 'prod-eu' };
 const DELIVERED = { state: 'delivered', intentId: 'int-1', mode: 'gitops', commit: 'abc', revision: 'tree' } as const;
 
 let folder: ReturnType<typeof temporaryFolder>;

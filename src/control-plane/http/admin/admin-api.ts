@@ -6,6 +6,8 @@ import type { AdminDeps } from './admin-deps.ts';
 import { auditRoutes } from './audit.ts';
 import { authenticateAdmin } from './authenticate.ts';
 import { catalogRoutes } from './catalog.ts';
+import { channelRoutes } from './channel.ts';
+import { channelWebhookRoutes } from './channel-webhooks.ts';
 import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
 import { installLinkRoutes } from './install-link.ts';
@@ -33,6 +35,8 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       intentRoutes(scope, deps);
       reportRoutes(scope, deps);
       auditRoutes(scope, deps);
+      channelRoutes(scope, deps);
+      channelWebhookRoutes(scope, deps);
       repositoryRoutes(scope, deps);
     },
     { prefix: '/api/v1' },

@@ -1,5 +1,6 @@
 import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { InstallLinks } from '../../install-links.ts';
@@ -16,4 +17,5 @@ export interface AdminDeps {
   /** Where clients and agents reach this control plane, without a slash at its end. */
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;
+  readonly channel: DiscussionChannel;
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../../../runtime/clock.ts';
 import { findCluster } from '../../store/clusters.ts';
 import { eventIngestStore } from '../../store/event-ingest-store.ts';
 import type { Store } from '../../store/open-store.ts';
-import { statusTopic } from '../../topics.ts';
+import { CHANNEL_TOPIC, statusTopic } from '../../topics.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import type { HttpServer } from '../server.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
@@ -62,6 +62,7 @@ async function takeEvents(deps: EventsRouteDeps, request: FastifyRequest, body: 
     const store = eventIngestStore(trx, current, deps.clock.now().toISOString());
     return await ingestEvents({ store, deliveryEpoch: current.delivery_epoch, events: body.events });
   });
+  if (outcome.told > 0) deps.wakeups.notify(CHANNEL_TOPIC);
   if (outcome.recorded > 0) deps.wakeups.notify(statusTopic(cluster.id));
 }
 

@@ -97,7 +97,7 @@ async function channel(db: Kysely<unknown>): Promise<void> {
     .addForeignKeyConstraint('channel_outbox_webhook', ['webhook_id'], 'channel_webhooks', ['id'])
     .execute();
   await index(db, 'channel_messages', ['organization_id', 'id']);
-  await index(db, 'channel_messages', ['cluster_id', 'reason', 'id']);
+  await index(db, 'channel_messages', ['cluster_id', 'at']);
   await index(db, 'channel_messages', ['at']);
   await index(db, 'channel_outbox', ['webhook_id', 'id']);
   await index(db, 'channel_outbox', ['message_id']);

@@ -1,0 +1,76 @@
+import { BlockList, isIP } from 'node:net';
+
+/** What is not the public network (RFC 6890 and its successors): a receiver there is refused. */
+const PRIVATE = new BlockList();
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv4');
+}
+for (const [network, bits] of [
+  ['::', 127],
+  ['100::', 64],
+  ['2002::', 16],
+  ['64:ff9b:1::', 48],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv6');
+}
+
+const NAT64 = new BlockList();
+NAT64.addSubnet('64:ff9b::', 96, 'ipv6');
+
+/** Whether an IP address is not one of the public network, IPv4 inside of IPv6 included. */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address);
+  if (family === 0) return true;
+  if (family === 4) return PRIVATE.check(address, 'ipv4');
+  if (NAT64.check(address, 'ipv6')) return PRIVATE.check(lastFour(address), 'ipv4');
+  return PRIVATE.check(address, 'ipv6');
+}
+
+/** The IPv4 address in the last 32 bits. */
+function lastFour(address: string): string {
+  if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1);
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':');
+  const [high = '', low = ''] = groups.slice(-2);
+  const bits = (Number.parseInt(high === '' ? '0' : high, 16) << 16) | Number.parseInt(low === '' ? '0' : low, 16);
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.');
+}
+
+const LOOPBACK_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * Why an address cannot be a receiver's; undefined: it can. What its name resolves to is looked at when it is called.
+ *
+ * @param options.allowPrivate whether the network that this control plane stands in may be called
+ */
+export function receiverFault(text: string, options: { readonly allowPrivate: boolean }): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) return 'must be an https:// address';
+  const isLoopback = LOOPBACK_HOSTS.includes(url.hostname);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback)) {
+    return 'must be an https:// address; http:// is for this machine alone';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not hold a user or a password';
+  if (url.hash !== '') return 'must not hold a fragment';
+  if (options.allowPrivate) return undefined;
+  const address = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isLoopback || url.hostname.endsWith('.localhost') || (isIP(address) !== 0 && isPrivateAddress(address))) {
+    return 'must be an address of the public network; SERVICE_CHANNEL_ALLOW_PRIVATE=true allows others';
+  }
+  return undefined;
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { Insertable, Kysely } from 'kysely';
+import type { ChannelNews } from '../../events/ingest/channel-news.ts';
+import { insertMessages, recentMessages } from '../store/channel-messages.ts';
+import { queueMessages } from '../store/channel-outbox.ts';
+import type { ChannelMessageRow } from '../store/channel-rows.ts';
+import type { ClusterRow, Database } from '../store/schema.ts';
+import { messageText } from './message-text.ts';
+
+/** Within this time one outcome that stands in two conditions, or is told by two kinds of event, is one message. */
+const SAME_OUTCOME_MS = 60_000;
+
+type NewMessage = Omit<Insertable<ChannelMessageRow>, 'id'>;
+type Told = Pick<ChannelMessageRow, 'reason' | 'text' | 'told_by' | 'told_at'>;
+
+/**
+ * Makes messages of what a cluster's events tell, and puts them into the queue of every webhook of its organization, in
+ * the transaction that records the events: a crash loses no message and tells none twice.
+ *
+ * @returns how many messages were new
+ */
+export async function tellChannel(
+  trx: Kysely<Database>,
+  cluster: Pick<ClusterRow, 'id' | 'organization_id' | 'slug'>,
+  receivedAt: string,
+  news: readonly ChannelNews[],
+): Promise<number> {
+  const versions = await versionsOf(trx, cluster.id, news);
+  const known: Told[] = await recentMessages(trx, cluster.id, new Date(Date.parse(receivedAt) - SAME_OUTCOME_MS * 5));
+  const rows: NewMessage[] = [];
+  for (const item of news) {
+    const version = versions.get(item.intentId ?? '');
+    const row: NewMessage = {
+      message_key: messageKey(cluster.id, item.digest),
+      organization_id: cluster.organization_id,
+      at: receivedAt,
+      cluster_id: cluster.id,
+      category: item.category,
+      reason: item.reason,
+      text: messageText({ slug: cluster.slug, version, ...item }),
+      resource_ref: JSON.stringify(item.resourceRef),
+      told_by: item.toldBy,
+      told_at: item.toldAt ?? receivedAt,
+      event_seq: item.eventSeq,
+    };
+    if (known.some((other) => isTwin(row, other))) continue;
+    known.push(row);
+    rows.push(row);
+  }
+  const inserted = await insertMessages(trx, rows);
+  if (inserted.length > 0) await queueMessages(trx, cluster.organization_id, inserted, receivedAt);
+  return inserted.length;
+}
+
+/**
+ * A failed upgrade stands in Ready, Degraded and Reconciling at once, a rotation in an event of its own and in the
+ * Cluster's condition. The same condition told again is another matter: it has changed in between.
+ */
+function isTwin(row: Told, other: Told): boolean {
+  if (row.reason !== other.reason || row.told_by === other.told_by) return false;
+  // What two writers say of one rotation is worded by each.
+  if (row.text !== other.text && row.reason !== 'CredentialRotated') return false;
+  return Math.abs(Date.parse(row.told_at) - Date.parse(other.told_at)) <= SAME_OUTCOME_MS;
+}
+
+/** Receivers see it as the id of the message: it is the same at each attempt, and after a restored backup too. */
+function messageKey(clusterId: string, digest: string): string {
+  const bytes = createHash('sha256').update(`${clusterId}/${digest}`).digest();
+  return `msg_${bytes.subarray(0, 18).toString('base64url')}`;
+}
+
+/** Chart versions by intent id. */
+async function versionsOf(
+  trx: Kysely<Database>,
+  clusterId: string,
+  news: readonly ChannelNews[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(news.map(({ intentId }) => intentId ?? ''))].filter((id) => id !== '');
+  if (ids.length === 0) return new Map();
+  const rows = await trx
+    .selectFrom('intents')
+    .select(['id', 'record'])
+    .where('cluster_id', '=', clusterId)
+    .where('id', 'in', ids)
+    .execute();
+  return new Map(
+    rows.flatMap(({ id, record }): [string, string][] => {
+      const { chartVersion } = JSON.parse(record) as { readonly chartVersion?: string };
+      return chartVersion === undefined ? [] : [[id, chartVersion]];
+    }),
+  );
+}

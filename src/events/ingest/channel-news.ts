@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../protocol/canonical-json.ts';
+import type { Condition, ResourceRef } from '../../protocol/condition.ts';
+import type { AgentEvent } from '../../protocol/event.ts';
+import { CHANNEL_REASONS, type ChannelCategory } from './channel-reasons.ts';
+import { resourceKey } from './fold-events.ts';
+
+/** An outcome that an event tells of, for the organization's discussion channel. */
+export interface ChannelNews {
+  /** Lower-case hex SHA-256: the same for the same outcome, under whatever event key it is reported again. */
+  readonly digest: string;
+  readonly category: ChannelCategory;
+  readonly reason: string;
+  readonly resourceRef: ResourceRef;
+  /** What the condition says, for people; may be empty. */
+  readonly message: string;
+  /** `<event kind>/<condition type>`. */
+  readonly toldBy: string;
+  /** The event's own time, RFC 3339. */
+  readonly toldAt: string | undefined;
+  readonly intentId: string | undefined;
+  readonly eventSeq: number;
+}
+
+/**
+ * What the channel has to hear of a new event: one entry for each of its conditions whose reason is an outcome's. A
+ * heartbeat tells nothing new: it repeats the conditions that were reported when they came about.
+ *
+ * The digest leaves the generation out where the condition has a transition time: a spec change that changes nothing
+ * visible is reported under another key (decisions, "Events") and is no second outcome.
+ */
+export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[] {
+  if (event.kind === 'ClusterHeartbeat') return [];
+  return event.conditions.flatMap((condition): ChannelNews[] => {
+    const { reason = '', message = '' } = condition;
+    const known = CHANNEL_REASONS.get(reason);
+    if (known === undefined) return [];
+    return [
+      {
+        digest: digestOf(event.resourceRef, condition),
+        category: known.category,
+        reason,
+        resourceRef: event.resourceRef,
+        message,
+        toldBy: `${event.kind}/${condition.type}`,
+        toldAt: event.timestamp,
+        intentId: event.source?.intentId,
+        eventSeq,
+      },
+    ];
+  });
+}
+
+function digestOf(ref: ResourceRef, { type, reason = '', message = '', lastTransitionTime }: Condition): string {
+  const when = lastTransitionTime ?? ref.generation ?? null;
+  const identity = [resourceKey(ref), type, reason, message, when];
+  return createHash('sha256').update(canonicalJson(identity)).digest('hex');
+}
