@@ -1,21 +1,18 @@
 import type { Kysely } from 'kysely';
 import { AppError } from '../protocol/app-error.ts';
-import { newId } from '../protocol/ids.ts';
 import { assertPublicKey } from '../protocol/jwe.ts';
 import type { RegisterRequest, RegisterResponse } from '../protocol/register.ts';
-import { hashToken, isWellFormedToken, mintToken } from '../protocol/token.ts';
+import { hashToken, isWellFormedToken } from '../protocol/token.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
-import { intervalsOf } from './cluster-settings.ts';
+import { mintAgentCredential, type MintDeps, type MintedCredential } from './agent-credential.ts';
+import type { ClientAuthority } from './client-authority.ts';
 import type { RefusalAudit } from './refusal-audit.ts';
 import type { MasterKey } from './master-key.ts';
-import {
-  AGENT_CREDENTIAL_LIFETIME_MS,
-  insertAgentCredential,
-  revokeAgentCredentials,
-} from './store/agent-credentials.ts';
+import { insertAgentCredential, revokeAgentCredentials } from './store/agent-credentials.ts';
 import { appendAudit } from './store/audit.ts';
 import { activateCluster, findCluster, raiseConfigRevision } from './store/clusters.ts';
+import { lockCluster } from './store/lock-cluster.ts';
 import type { Store } from './store/open-store.ts';
 import { consumeRegistrationToken, findRegistrationToken } from './store/registration-tokens.ts';
 import type { ClusterRow, Database, SigningKeyRow } from './store/schema.ts';
@@ -23,27 +20,28 @@ import { findSigningKeys, keepFirstSigningKey, newSigningKey, publicJwkOf } from
 import { configTopic } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
-/** A rotation is due after this share of the interval at the earliest, the rest is jitter: a fleet that registered in one hour must not rotate in one. */
-const EARLIEST_ROTATION = 0.7;
-/** However long the interval, a rotation comes well before the credential's end. */
-const LATEST_ROTATION_MS = AGENT_CREDENTIAL_LIFETIME_MS * 0.8;
-
-export interface RegisterClusterDeps {
+export interface RegisterClusterDeps extends MintDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly wakeups: Wakeups;
   readonly masterKey: Pick<MasterKey, 'seal'>;
-  readonly randomBytes: (n: number) => Uint8Array;
-  /** A number in [0, 1). */
-  readonly random: () => number;
+  readonly clientAuthority: Pick<ClientAuthority, 'issue'>;
   readonly refusals: RefusalAudit;
-  /** PEM roots of the server's certificate; empty without TLS. */
+  /** PEM root of the server's certificate; empty where there is none to tell (docs/decisions, "Identity of clusters"). */
   readonly caCertificate: string;
 }
 
 export interface Registration {
   readonly response: RegisterResponse;
   readonly configRevision: number;
+}
+
+/** What is made before the transaction, which it would hold up. */
+interface Made {
+  readonly signingKey: SigningKeyRow | undefined;
+  readonly credential: MintedCredential;
+  /** PEM, or why the request for it is refused. */
+  readonly certificate: string | AppError | undefined;
 }
 
 type Attempt =
@@ -63,7 +61,7 @@ export class RegisterCluster {
 
   /**
    * @throws AppError `invalid_token`, `registration_token_used`, `registration_token_expired`, then `cluster_disabled`,
-   *   `cluster_mismatch`, `constraint_violated` (the key); the token stays usable after the last three
+   *   `cluster_mismatch`, `constraint_violated` (key, certificate request); the token stays usable after the last three
    */
   async register(token: Secret, request: RegisterRequest): Promise<Registration> {
     const { store, masterKey, refusals, clock } = this.#deps;
@@ -78,7 +76,8 @@ export class RegisterCluster {
       (await findSigningKeys(store.db, cluster.id)).length > 0
         ? undefined
         : await newSigningKey(masterKey, cluster.id, clock.now().toISOString());
-    const attempt = await store.write(async (trx) => await this.#attempt(trx, tokenHash, request, signingKey));
+    const made: Made = { signingKey, ...(await this.#mint(cluster, request)) };
+    const attempt = await store.write(async (trx) => await this.#attempt(trx, tokenHash, request, made));
     if ('refusal' in attempt) {
       if (attempt.audit !== undefined) {
         await refusals.record(cluster, { ...attempt.audit, reason: attempt.refusal.code });
@@ -89,15 +88,25 @@ export class RegisterCluster {
     return attempt;
   }
 
-  async #attempt(
-    trx: Kysely<Database>,
-    tokenHash: string,
-    request: RegisterRequest,
-    signingKey: SigningKeyRow | undefined,
-  ): Promise<Attempt> {
-    const at = this.#deps.clock.now().toISOString();
+  /** A certificate request that cannot be taken is kept as its fault, which comes after those of the token. */
+  async #mint(cluster: ClusterRow, { csr }: RegisterRequest): Promise<Omit<Made, 'signingKey'>> {
+    const { clock, clientAuthority } = this.#deps;
+    const use = { origin: 'registration', replaces: null } as const;
+    const credential = mintAgentCredential(this.#deps, cluster, clock.now(), use);
+    if (csr === undefined) return { credential, certificate: undefined };
+    try {
+      const expiresAt = credential.row.expires_at;
+      return { credential, certificate: await clientAuthority.issue({ csr, clusterId: cluster.id, expiresAt }) };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return { credential, certificate: error };
+    }
+  }
+
+  async #attempt(trx: Kysely<Database>, tokenHash: string, request: RegisterRequest, made: Made): Promise<Attempt> {
+    const at = made.credential.row.issued_at;
     const token = await findRegistrationToken(trx, tokenHash);
-    const cluster = token === undefined ? undefined : await findCluster(trx, token.cluster_id);
+    const cluster = token === undefined ? undefined : await lockCluster(trx, token.cluster_id);
     if (token === undefined || cluster === undefined) return { refusal: unknownToken() };
     if (token.used_at !== null) return usedToken(token.used_at);
     if (token.expires_at <= at) {
@@ -110,31 +119,21 @@ export class RegisterCluster {
     }
     const refused = refuseCluster(cluster, request);
     if (refused !== undefined) return refused;
+    if (made.certificate instanceof AppError) return { refusal: made.certificate };
     if (!(await consumeRegistrationToken(trx, tokenHash, at))) return usedToken(at);
-    return await this.#admit(trx, cluster, request, signingKey, at);
+    return await this.#admit(trx, cluster, request, made);
   }
 
   async #admit(
     trx: Kysely<Database>,
     cluster: ClusterRow,
     request: RegisterRequest,
-    signingKey: SigningKeyRow | undefined,
-    at: string,
+    { credential, certificate, signingKey }: Made,
   ): Promise<Registration> {
-    const { randomBytes, caCertificate } = this.#deps;
-    const now = new Date(at);
-    const credential = mintToken('svcagt', randomBytes);
-    const expiresAt = new Date(now.getTime() + AGENT_CREDENTIAL_LIFETIME_MS).toISOString();
-    const rotateAfter = new Date(now.getTime() + this.#rotationMs(cluster)).toISOString();
+    const { token, row } = credential;
+    const { issued_at: at, expires_at: expiresAt, rotate_after: rotateAfter } = row;
     const revoked = await revokeAgentCredentials(trx, cluster.id, at);
-    await insertAgentCredential(trx, {
-      id: newId('cred', now, randomBytes),
-      cluster_id: cluster.id,
-      token_hash: hashToken(credential.expose()),
-      issued_at: at,
-      rotate_after: rotateAfter,
-      expires_at: expiresAt,
-    });
+    await insertAgentCredential(trx, row);
     await activateCluster(trx, cluster.id, {
       clusterUid: request.cluster_uid,
       publicKey: request.public_key,
@@ -157,20 +156,15 @@ export class RegisterCluster {
       configRevision,
       response: {
         cluster_id: cluster.id,
-        token: credential.expose(),
+        token: token.expose(),
         expires_at: expiresAt,
         rotate_after: rotateAfter,
         connectivity_mode: cluster.connectivity_mode,
         signing_public_keys: { keys: keys.map(publicJwkOf) },
-        ca_certificate: caCertificate,
+        ca_certificate: this.#deps.caCertificate,
+        ...(typeof certificate === 'string' ? { client_certificate: certificate } : {}),
       },
     };
-  }
-
-  #rotationMs(cluster: ClusterRow): number {
-    const interval = intervalsOf(cluster).rotate_seconds * 1000;
-    const jittered = interval * (EARLIEST_ROTATION + (1 - EARLIEST_ROTATION) * this.#deps.random());
-    return Math.round(Math.min(jittered, LATEST_ROTATION_MS));
   }
 }
 

@@ -20,7 +20,17 @@ export async function findAgentCredential(
   return await db.selectFrom('agent_credentials').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst();
 }
 
-/** The newest credential that is not revoked: what the admin API shows of it. */
+export async function findAgentCredentialById(
+  db: Kysely<Database>,
+  id: string,
+): Promise<AgentCredentialRow | undefined> {
+  return await db.selectFrom('agent_credentials').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/**
+ * What the cluster calls with, as far as is known: the newest credential that was used and is not revoked, else the newest.
+ * One that was issued and never used says nothing of the cluster, as its answer may have been lost.
+ */
 export async function currentAgentCredential(
   db: Kysely<Database>,
   clusterId: string,
@@ -30,10 +40,71 @@ export async function currentAgentCredential(
     .selectAll()
     .where('cluster_id', '=', clusterId)
     .where('revoked_at', 'is', null)
+    .orderBy((eb) => eb.case().when('first_used_at', 'is', null).then(1).else(0).end())
     .orderBy('issued_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
+}
+
+/** Whether the credential that came of this one by rotation has been used: then its owner has saved it. */
+export async function hasUsedReplacement(trx: Kysely<Database>, id: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('agent_credentials')
+    .select('id')
+    .where('replaces', '=', id)
+    .where('first_used_at', 'is not', null)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** What came of a rotation and was never used goes for good: nobody has it, or nobody must have it. */
+export async function deleteUnusedReplacements(trx: Kysely<Database>, id: string): Promise<void> {
+  await trx.deleteFrom('agent_credentials').where('replaces', '=', id).where('first_used_at', 'is', null).execute();
+}
+
+/** When each of the cluster's recovered credentials since then was issued, the oldest first. */
+export async function recoveriesSince(trx: Kysely<Database>, clusterId: string, since: string): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('agent_credentials')
+    .select('issued_at')
+    .where('cluster_id', '=', clusterId)
+    .where('origin', '=', 'recovery')
+    .where('issued_at', '>', since)
+    .orderBy('issued_at')
+    .execute();
+  return rows.map(({ issued_at: issuedAt }) => issuedAt);
+}
+
+/** Ends recovered credentials that were issued before then and never used. They count as issued all the same. */
+export async function endUnusedRecoveries(
+  trx: Kysely<Database>,
+  clusterId: string,
+  before: string,
+  at: string,
+): Promise<void> {
+  await trx
+    .updateTable('agent_credentials')
+    .set({ revoked_at: at })
+    .where('cluster_id', '=', clusterId)
+    .where('origin', '=', 'recovery')
+    .where('first_used_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where('issued_at', '<', before)
+    .execute();
+}
+
+/** The first rotation, from which the grace period counts: the credential ends with it. */
+export async function startGrace(
+  trx: Kysely<Database>,
+  id: string,
+  grace: { readonly at: string; readonly expiresAt: string },
+): Promise<void> {
+  await trx
+    .updateTable('agent_credentials')
+    .set({ rotated_at: grace.at, expires_at: grace.expiresAt })
+    .where('id', '=', id)
+    .execute();
 }
 
 /** Ends every credential of the cluster; answers how many were still valid. */
@@ -47,12 +118,30 @@ export async function revokeAgentCredentials(trx: Kysely<Database>, clusterId: s
   return Number(result.numUpdatedRows);
 }
 
-/** The first use is kept: until then the operator may not have saved the credential (rotation). */
-export async function markAgentCredentialUsed(trx: Kysely<Database>, id: string, at: string): Promise<void> {
-  await trx
+/**
+ * The first use is kept: until then the operator may not have saved the credential (rotation).
+ *
+ * @returns whether the credential is still there and not revoked: a rotation may have deleted it since it was looked at
+ */
+export async function markAgentCredentialUsed(trx: Kysely<Database>, id: string, at: string): Promise<boolean> {
+  const result = await trx
     .updateTable('agent_credentials')
-    .set({ first_used_at: at })
+    .set((eb) => ({ first_used_at: eb.fn.coalesce('first_used_at', eb.val(at)) }))
     .where('id', '=', id)
-    .where('first_used_at', 'is', null)
-    .execute();
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Asks for a rotation: it is due now for what the cluster calls with. Answers how many credentials that concerns. */
+export async function askForRotation(trx: Kysely<Database>, clusterId: string, at: string): Promise<number> {
+  const result = await trx
+    .updateTable('agent_credentials')
+    .set({ rotate_after: at })
+    .where('cluster_id', '=', clusterId)
+    .where('revoked_at', 'is', null)
+    .where('rotated_at', 'is', null)
+    .where('expires_at', '>', at)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
 }

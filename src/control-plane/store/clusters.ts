@@ -84,7 +84,7 @@ export async function activateCluster(
   const { clusterUid, publicKey, operatorVersion, at } = registration;
   await trx
     .updateTable('clusters')
-    .set({ status: 'Active', registered_at: at, last_contact_at: at })
+    .set({ status: 'Active', registered_at: at, last_contact_at: at, revoked_at: null })
     .$if(clusterUid !== undefined, (query) => query.set({ cluster_uid: clusterUid ?? null }))
     .$if(publicKey !== undefined, (query) => query.set({ public_key: JSON.stringify(publicKey) }))
     .$if(operatorVersion !== undefined, (query) => query.set({ operator_version: operatorVersion ?? null }))

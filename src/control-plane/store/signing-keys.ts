@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { SigningKeyEndorsement } from '../../protocol/agent-config.ts';
 import { PublicJwk } from '../../protocol/register.ts';
 import { compileParser } from '../../protocol/parse.ts';
 import { generateSigningKey } from '../../protocol/signing-key.ts';
@@ -12,15 +13,42 @@ export function signingKeyContext(clusterId: string): string {
   return `signing-key/${clusterId}`;
 }
 
-/** The cluster's signing keys, the current one first. */
+/** Most keys that a cluster may have that are not revoked: what a JWKS of `/config` holds. */
+export const MAX_SIGNING_KEYS = 16;
+
+/** The cluster's signing keys that are not revoked: the one that signs first, then those that still verify. */
 export async function findSigningKeys(db: Kysely<Database>, clusterId: string): Promise<SigningKeyRow[]> {
+  const rows = await everySigningKey(db, clusterId);
+  return rows.filter(({ revoked_at: revokedAt }) => revokedAt === null);
+}
+
+/** The revoked ones too, which are kept for what they endorsed. */
+export async function everySigningKey(db: Kysely<Database>, clusterId: string): Promise<SigningKeyRow[]> {
   return await db
     .selectFrom('signing_keys')
     .selectAll()
     .where('cluster_id', '=', clusterId)
+    .orderBy((eb) => eb.case().when('retired_at', 'is', null).then(0).else(1).end())
+    .orderBy('retired_at', 'desc')
     .orderBy('created_at', 'desc')
     .orderBy('kid')
     .execute();
+}
+
+/**
+ * What each key's predecessor signed, the newest first, so that an operator that pinned an earlier key can follow: also
+ * of keys that are revoked, as those after them hang on them.
+ */
+export async function findSigningKeyEndorsements(
+  db: Kysely<Database>,
+  clusterId: string,
+): Promise<SigningKeyEndorsement[]> {
+  const rows = await everySigningKey(db, clusterId);
+  return rows
+    .flatMap(({ kid, predecessor, endorsement }) =>
+      predecessor === null || endorsement === null ? [] : [{ kid, predecessor, jws: endorsement }],
+    )
+    .slice(0, MAX_SIGNING_KEYS);
 }
 
 export function publicJwkOf(row: Pick<SigningKeyRow, 'public_jwk'>): PublicJwk {

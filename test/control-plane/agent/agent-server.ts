@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
+import { ClientAuthority } from '../../../src/control-plane/client-authority.ts';
 import { agentRoutes } from '../../../src/control-plane/http/agent/agent-routes.ts';
+import {
+  NO_CLIENT_CERTIFICATE_SETTINGS,
+  type ClientCertificateSettings,
+} from '../../../src/control-plane/http/agent/client-certificates.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../../src/control-plane/http/agent/rate-limits.ts';
 import { createHttpServer, type HttpServer } from '../../../src/control-plane/http/server.ts';
 import { openMasterKey, type MasterKey } from '../../../src/control-plane/master-key.ts';
@@ -41,6 +46,7 @@ export class AgentServer implements AsyncDisposable {
   readonly wakeups = new Wakeups({ clock: this.clock });
   readonly directory = mkdtempSync(join(tmpdir(), 'agent-server-'));
   gitSource: GitSourceConfig | undefined;
+  clientCertificates: ClientCertificateSettings = NO_CLIENT_CERTIFICATE_SETTINGS;
   store!: Store;
   masterKey!: MasterKey;
   app!: HttpServer;
@@ -68,6 +74,8 @@ export class AgentServer implements AsyncDisposable {
       randomBytes,
       random: () => 0.5,
       caCertificate: '',
+      clientAuthority: new ClientAuthority({ store, masterKey, clock, randomBytes }),
+      clientCertificates: server.clientCertificates,
       rateLimits: { ...DEFAULT_RATE_LIMITS, ...rateLimits },
       gitSourceFor: async () => server.gitSource,
     });

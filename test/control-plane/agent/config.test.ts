@@ -72,6 +72,7 @@ describe('GET /api/agent/config', () => {
     expect(answer.headers['service-config-revision']).toBe('2');
     expect(answer.body).toEqual({
       cluster_id: agent.id,
+      credential: { expires_at: '2026-03-31T10:00:00.000Z', rotate_after: '2026-03-07T08:48:00.000Z' },
       allowed_namespaces: ['shop'],
       catalog_entries: [
         {

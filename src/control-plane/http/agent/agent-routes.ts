@@ -8,7 +8,9 @@ import type { HttpServer } from '../server.ts';
 import { OperatorVersions } from '../../operator-versions.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
 import { authenticate } from './authenticate.ts';
+import { ClientCertificates, type ClientCertificatesDeps } from './client-certificates.ts';
 import { configRoute, type ConfigRouteDeps } from './config.ts';
+import { recoverRoute, rotateRoute } from './credentials.ts';
 import { eventsRoute } from './events.ts';
 import { jobWriteRoutes } from './job-writes.ts';
 import { jobsRoute, type JobsRouteDeps } from './jobs.ts';
@@ -17,7 +19,7 @@ import { countRequests, type RateLimits } from './rate-limits.ts';
 import { registerRoute } from './register.ts';
 import type { RegisterClusterDeps } from '../../register-cluster.ts';
 
-export type AgentRoutesDeps = Omit<RegisterClusterDeps, 'refusals'> &
+export type AgentRoutesDeps = Omit<RegisterClusterDeps & ClientCertificatesDeps, 'refusals'> &
   ConfigRouteDeps &
   Omit<JobsRouteDeps, 'refusals'> & {
     readonly rateLimits: RateLimits;
@@ -31,7 +33,9 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
   const refusals = new RefusalAudit(deps);
   const { version = PROJECT_VERSION } = deps;
   const versions = new OperatorVersions({ ...deps, version });
+  const certificates = new ClientCertificates({ ...deps, refusals });
   app.decorateRequest('agent', null);
+  app.decorateRequest('isCertified', false);
   countRequests(app);
   app.register(async (scope: HttpServer) => {
     scope.addHook('onRequest', async (request) => {
@@ -39,6 +43,7 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
     });
     tellVersion(scope, version);
     registerRoute(scope, { ...deps, refusals });
+    recoverRoute(scope, { ...deps, refusals });
   });
   app.register(async (scope: HttpServer) => {
     scope.setErrorHandler((error, request, reply) => {
@@ -50,11 +55,13 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
       requireServedMediaType(request);
       // Here and not where a held request looks again: that would tell of a version that has been replaced meanwhile.
       await versions.note(request.agent.cluster, operatorVersionIn(request.headers['user-agent']));
+      await certificates.check(request);
     });
     tellVersion(scope, version);
     tellConfigRevision(scope);
     configRoute(scope, deps);
     eventsRoute(scope, { ...deps, refusals });
+    rotateRoute(scope, { ...deps, refusals });
     jobsRoute(scope, { ...deps, refusals });
     jobWriteRoutes(scope, { ...deps, refusals });
   });

@@ -13,6 +13,9 @@ import type { ClusterRow } from '../../store/schema.ts';
 export interface Agent {
   readonly cluster: ClusterRow;
   readonly credentialId: string;
+  /** Of that credential, RFC 3339. */
+  readonly expiresAt: string;
+  readonly rotateAfter: string;
   readonly token: Secret;
 }
 
@@ -66,12 +69,22 @@ export async function authenticate(deps: AuthenticateDeps, authorization: string
   if (cluster === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
   if (cluster.disabled_at !== null) throw new AppError('cluster_disabled', 'this cluster is disabled');
   if (credential.first_used_at === null) {
-    await deps.store.write(async (trx) => {
-      await markAgentCredentialUsed(trx, credential.id, now);
-    });
+    const isStillThere = await deps.store.write(async (trx) => await markAgentCredentialUsed(trx, credential.id, now));
+    if (!isStillThere) {
+      throw new AppError(
+        'invalid_token',
+        'this agent credential was replaced before its first use; read the Secret again',
+      );
+    }
   }
   deps.lastContact.touch(cluster.id);
-  return { cluster, credentialId: credential.id, token };
+  return {
+    cluster,
+    credentialId: credential.id,
+    expiresAt: credential.expires_at,
+    rotateAfter: credential.rotate_after,
+    token,
+  };
 }
 
 /**

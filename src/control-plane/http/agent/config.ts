@@ -45,7 +45,7 @@ export function configRoute(app: HttpServer, deps: ConfigRouteDeps): void {
     }
     const { cluster } = agentOf(request);
     const git = cluster.connectivity_mode === 'gitops' ? await deps.gitSourceFor(cluster) : undefined;
-    const body = await projectConfig(deps.store.db, cluster, overThisConnection(request, git));
+    const body = await projectConfig(deps.store.db, agentOf(request), overThisConnection(request, git));
     return await reply.header('etag', etag(cluster.config_revision)).header('cache-control', 'no-store').send(body);
   });
 }

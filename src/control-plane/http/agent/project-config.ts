@@ -4,7 +4,8 @@ import { ChartSource } from '../../../protocol/chart.ts';
 import { compileParser } from '../../../protocol/parse.ts';
 import { intervalsOf, namesIn, securityOf } from '../../cluster-settings.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
-import { findSigningKeys, publicJwkOf } from '../../store/signing-keys.ts';
+import { findSigningKeyEndorsements, findSigningKeys, publicJwkOf } from '../../store/signing-keys.ts';
+import type { Agent } from './authenticate.ts';
 
 const parseChart = compileParser(ChartSource);
 
@@ -14,10 +15,11 @@ const parseChart = compileParser(ChartSource);
  */
 export async function projectConfig(
   db: Kysely<Database>,
-  cluster: ClusterRow,
+  { cluster, expiresAt, rotateAfter }: Pick<Agent, 'cluster' | 'expiresAt' | 'rotateAfter'>,
   git: GitSourceConfig | undefined,
 ): Promise<AgentConfig> {
   const keys = await findSigningKeys(db, cluster.id);
+  const endorsements = await findSigningKeyEndorsements(db, cluster.id);
   return {
     cluster_id: cluster.id,
     allowed_namespaces: namesIn(cluster.allowed_namespaces),
@@ -28,6 +30,8 @@ export async function projectConfig(
     intervals: intervalsOf(cluster),
     security: securityOf(cluster),
     signing_public_keys: { keys: keys.map(publicJwkOf) },
+    ...(endorsements.length === 0 ? {} : { signing_key_endorsements: endorsements }),
+    credential: { expires_at: expiresAt, rotate_after: rotateAfter },
     ...(git === undefined ? {} : { git }),
     ...(cluster.desired_operator_version === null
       ? {}

@@ -9,9 +9,23 @@ export interface RateLimits {
   readonly writes: number;
   readonly events: number;
   readonly register: number;
+  /** Per cluster and minute. */
+  readonly rotate: number;
+  /** Per address and minute, whatever cluster it is for; each cluster has a limit of its own besides. */
+  readonly recover: number;
 }
 
-export const DEFAULT_RATE_LIMITS: RateLimits = { polls: 60, writes: 1000, events: 100, register: 20 };
+/** After a restore a whole fleet recovers at once, and much of it may come through one address. */
+export const RECOVERIES_PER_REGISTRATION = 6;
+
+export const DEFAULT_RATE_LIMITS: RateLimits = {
+  polls: 60,
+  writes: 1000,
+  events: 100,
+  register: 20,
+  rotate: 20,
+  recover: 20 * RECOVERIES_PER_REGISTRATION,
+};
 
 interface Window {
   readonly ms: number;
@@ -31,6 +45,8 @@ const WINDOWS: Readonly<Record<keyof RateLimits, Window>> = {
   writes: PER_CREDENTIAL,
   events: PER_CREDENTIAL,
   register: { ms: 60_000, of: 'address', key: (request) => request.ip },
+  rotate: { ms: 60_000, of: 'cluster', key: (request) => request.agent?.cluster.id ?? request.ip },
+  recover: { ms: 60_000, of: 'address', key: (request) => request.ip },
 };
 
 /** Counters kept; the least recently used goes first, which at worst forgives somebody. */

@@ -6,12 +6,13 @@ import { agentOf } from './authenticate.ts';
 
 /**
  * A hook for writes, between the parsing of the body (whose faults come first) and its schema: the MAC must fit the body
- * as it was read.
+ * as it was read. A request that a client certificate certifies needs none; one that is there all the same is not looked at.
  *
  * @throws AppError `invalid_signature` or `clock_skew`
  */
 export function requireSignature(deps: { readonly clock: Clock }): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
+    if (request.isCertified) return;
     const { token, cluster } = agentOf(request);
     const header = request.headers[SIGNATURE_HEADER];
     verifyRequestSignature({
