@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { ClientAuthority } from './client-authority.ts';
+import { clientCertificateSettings } from './client-certificate-config.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { DiscussionChannel } from './channel/discussion-channel.ts';
 import { prepareDataFolders } from './data-folders.ts';
@@ -17,7 +18,6 @@ import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
 import { installRoutes } from './http/install.ts';
-import { NO_CLIENT_CERTIFICATE_SETTINGS } from './http/agent/client-certificates.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { openMasterKey } from './master-key.ts';
@@ -30,6 +30,7 @@ import { TidyLoop } from './tidy-loop.ts';
 import { signRendered } from './sign-rendered.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { Upkeep } from './upkeep.ts';
+import { WakeupRelay } from './wakeup-relay.ts';
 import { Wakeups } from './wakeups.ts';
 
 const LAST_CONTACT_EVERY_MS = 5000;
@@ -75,7 +76,9 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
+  const clientCertificates = await clientCertificateSettings(config);
   const wakeups = new Wakeups({ clock });
+  const relay = await WakeupRelay.start({ ...deps, store, wakeups });
   const signer = new PayloadSigner({ store, masterKey, clock });
   const lastContact = started.use(new LastContact({ store, clock }));
   const host = new EmbeddedHost({
@@ -91,12 +94,15 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const baseUrl = (): string => url;
   const installLinks = new InstallLinks({ key: masterKey.derive('install-links'), clock, baseUrl });
   const gitSources = new GitSources({ store, masterKey, clock, randomBytes, baseUrl });
+  // Clients are told which authorities count; what counts is asked again at each request.
+  const clientCa = async (): Promise<string> =>
+    [...(await clientAuthority.certificates()), ...clientCertificates.authorities].join('');
   const app = createHttpServer({
     clock,
     logger,
     randomBytes,
     ready: async () => await store.ping(),
-    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
+    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key, ca: await clientCa() } }),
     trustedProxies: config.trustedProxies,
   });
   const channel = started.use(
@@ -116,7 +122,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     logger,
     caCertificate: tls?.root ?? '',
     clientAuthority,
-    clientCertificates: NO_CLIENT_CERTIFICATE_SETTINGS,
+    clientCertificates,
     rateLimits: config.rateLimits,
     gitSourceFor: async (cluster) => await gitSources.of(cluster),
   });
@@ -156,6 +162,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       stop.signal,
     ),
     channel.run(stop.signal),
+    relay.run(stop.signal),
     lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {
       logger.warn({ err: error }, 'last contacts not stored; trying again');
     }),

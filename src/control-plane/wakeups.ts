@@ -1,5 +1,8 @@
 import type { Clock } from '../runtime/clock.ts';
 
+/** Wakings of a wake-up of everything that come together. */
+const SPREAD_STEP_MS = 50;
+
 /** Topics whose version is remembered. A forgotten one reads as changed, which costs a look, never a lost wake-up. */
 const MAX_TOPICS = 50_000;
 
@@ -13,7 +16,8 @@ const MAX_TOPICS = 50_000;
  * await wakeups.waitFor(topic, seen, …)  // returns at once when the topic was notified since
  * ```
  *
- * Within one process. What is waited for is in the database; a wake-up only says: look again.
+ * What is waited for is in the database; a wake-up only says: look again. Within one process, unless `WakeupRelay`
+ * carries it to other replicas.
  */
 export class Wakeups {
   readonly #clock: Clock;
@@ -22,6 +26,7 @@ export class Wakeups {
   /** Raised for every notification; also the version of every topic that is not remembered. */
   #latest = 0;
   #forgottenAt = 0;
+  #forward: ((topic: string) => void) | undefined;
 
   constructor(deps: { readonly clock: Clock }) {
     this.#clock = deps.clock;
@@ -29,6 +34,17 @@ export class Wakeups {
 
   /** Call after the change is committed, never before. */
   notify(topic: string): void {
+    this.wake(topic);
+    this.#forward?.(topic);
+  }
+
+  /** Who hears of each notification too: those who carry it to other replicas. */
+  forwardTo(forward: (topic: string) => void): void {
+    this.#forward = forward;
+  }
+
+  /** Wakes those of this process alone: the change was made by another replica. */
+  wake(topic: string): void {
     this.#latest += 1;
     this.#versions.delete(topic);
     this.#versions.set(topic, this.#latest);
@@ -84,6 +100,32 @@ export class Wakeups {
     const waiting = this.#waiting.get(topic);
     waiting?.delete(wake);
     if (waiting?.size === 0) this.#waiting.delete(topic);
+  }
+
+  /** Whether anybody waits for the topic now. */
+  isAwaited(topic: string): boolean {
+    return this.#waiting.has(topic);
+  }
+
+  /**
+   * Anything may have changed: every topic reads as changed at once, and those who wait are woken a few at a time over
+   * `spreadMs`, so that tens of thousands do not look in one moment.
+   *
+   * @throws the signal's reason when aborted first
+   */
+  async wakeAll(spreadMs: number, signal: AbortSignal): Promise<void> {
+    this.#latest += 1;
+    this.#versions.clear();
+    this.#forgottenAt = this.#latest;
+    const topics = [...this.#waiting.keys()];
+    const steps = Math.max(1, Math.min(topics.length, Math.floor(spreadMs / SPREAD_STEP_MS)));
+    const perStep = Math.ceil(topics.length / steps);
+    for (let start = 0; start < topics.length; start += perStep) {
+      if (start > 0) await this.#clock.sleep(SPREAD_STEP_MS, signal);
+      for (const topic of topics.slice(start, start + perStep)) {
+        for (const wake of this.#waiting.get(topic) ?? []) wake();
+      }
+    }
   }
 
   #forgetOldest(): void {
