@@ -10,6 +10,12 @@ export const SecuritySettings = Type.Object({
 });
 export type SecuritySettings = Static<typeof SecuritySettings>;
 
+/** Those that are left out keep what they are. */
+export const SecurityChange = Type.Partial(SecuritySettings, { additionalProperties: false });
+export type SecurityChange = Static<typeof SecurityChange>;
+
+export const DEFAULT_SECURITY: SecuritySettings = { requireSignedPayloads: false, requireEncryptedSecretPayloads: false };
+
 const parseIntervals = compileParser(Intervals);
 const parseSecurity = compileParser(SecuritySettings);
 const parseNames = compileParser(Type.Array(Type.String()));

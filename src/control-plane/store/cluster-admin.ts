@@ -42,6 +42,7 @@ export type ClusterChange = Pick<
   | 'allowed_catalog_entries'
   | 'allowed_operation_templates'
   | 'intervals'
+  | 'security'
   | 'desired_operator_version'
   | 'disabled_at'
 >;

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Intervals } from '../../../protocol/agent-config.ts';
 import { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
 import { EntryName, NamespaceName, Slug } from '../../../protocol/names.ts';
+import { SecurityChange } from '../../cluster-settings.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -40,6 +41,7 @@ export const CreateCluster = Type.Object(
     ...lists,
     connectivityMode: Type.Optional(ConnectivityMode),
     intervals: Type.Optional(IntervalsChange),
+    security: Type.Optional(SecurityChange),
     git: Type.Optional(
       Type.Object(
         {
@@ -61,6 +63,7 @@ export const PatchCluster = Type.Object(
     allowedCatalogEntries: Type.Optional(lists.allowedCatalogEntries),
     allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),
     intervals: Type.Optional(IntervalsChange),
+    security: Type.Optional(SecurityChange),
     operatorVersion: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
         description: 'the version that the operator is to run, like 0.2.0; null asks for none',

@@ -4,7 +4,7 @@ import type { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
 import { operatorSupport, type OperatorSupport } from '../../../protocol/version-skew.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
-import { intervalsOf, namesIn } from '../../cluster-settings.ts';
+import { intervalsOf, namesIn, securityOf, type SecuritySettings } from '../../cluster-settings.ts';
 import { currentAgentCredential } from '../../store/agent-credentials.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -26,6 +26,8 @@ export interface ClusterView {
   readonly allowedCatalogEntries: readonly string[];
   readonly allowedOperationTemplates: readonly string[];
   readonly intervals: IntervalsView;
+  /** What this control plane requires; the Cluster resource may require more. */
+  readonly security: SecuritySettings;
   readonly git?: {
     readonly repository: string;
     readonly url: string;
@@ -84,6 +86,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
       eventBatchMs: event_batch_ms,
       eventBatchSize: event_batch_size,
     },
+    security: securityOf(row),
     ...(git === undefined ? {} : { git }),
     conditions: [
       ...(await reportedConditions(db, row.id)),

@@ -2,7 +2,7 @@ import { raiseConfigRevision } from '../../store/clusters.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
 import type { ClusterRow } from '../../store/schema.ts';
-import { intervalsOf } from '../../cluster-settings.ts';
+import { intervalsOf, securityOf } from '../../cluster-settings.ts';
 import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -75,12 +75,28 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
           summary: `cluster ${row.slug}: operator to run ${change.desired_operator_version ?? 'whatever it runs'}, was ${row.desired_operator_version ?? 'not said'}`,
         });
       }
+      if (change.security !== undefined) {
+        await appendAudit(trx, {
+          organizationId: organization.id,
+          at: deps.clock.now().toISOString(),
+          source: 'user',
+          kind: 'SecurityChanged',
+          clusterId: row.id,
+          actor: name,
+          summary: `cluster ${row.slug}: ${securityText(change.security)}; was: ${securityText(row.security)}`,
+        });
+      }
       return { id: row.id, changed: true };
     });
     if (changed) deps.wakeups.notify(configTopic(id));
     const row = await requireCluster(deps.store.db, organization.id, id);
     return await reply.send(await viewCluster(deps, row, organization.name));
   });
+}
+
+function securityText(json: string): string {
+  const required = Object.entries(securityOf({ security: json })).flatMap(([name, isOn]) => (isOn ? [name] : []));
+  return required.length === 0 ? 'nothing required of payloads' : required.join(', ');
 }
 
 /** The columns that really change: saying again what is there already is not a change. */
@@ -92,6 +108,7 @@ function changeOf(row: ClusterRow, body: PatchCluster): ClusterChange {
     allowed_catalog_entries: json(body.allowedCatalogEntries),
     allowed_operation_templates: json(body.allowedOperationTemplates),
     intervals: body.intervals === undefined ? undefined : json(changeIntervals(intervalsOf(row), body.intervals)),
+    security: body.security === undefined ? undefined : json({ ...securityOf(row), ...body.security }),
     desired_operator_version: body.operatorVersion,
     disabled_at: undefined,
   };

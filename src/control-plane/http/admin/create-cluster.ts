@@ -6,6 +6,7 @@ import { isClusterId, newClusterId } from '../../../protocol/ids.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { hashToken, mintToken } from '../../../protocol/token.ts';
 import type { Secret } from '../../../runtime/secret.ts';
+import { DEFAULT_SECURITY } from '../../cluster-settings.ts';
 import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { expireRegistrationTokens } from '../../store/cluster-admin.ts';
@@ -93,7 +94,7 @@ async function insertCluster(
     allowed_namespaces: JSON.stringify(body.allowedNamespaces),
     allowed_catalog_entries: JSON.stringify(body.allowedCatalogEntries),
     allowed_operation_templates: JSON.stringify(body.allowedOperationTemplates),
-    security: JSON.stringify({ requireSignedPayloads: false, requireEncryptedSecretPayloads: false }),
+    security: JSON.stringify({ ...DEFAULT_SECURITY, ...body.security }),
     intervals: JSON.stringify(changeIntervals(DEFAULT_INTERVALS, body.intervals)),
     repository_id: repository?.id ?? null,
     git_directory: repository === undefined ? null : clusterDirectory(repository.layout, body.slug),
