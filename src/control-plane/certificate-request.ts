@@ -37,16 +37,10 @@ export async function readCertificateRequest(pem: string): Promise<{ readonly pu
 }
 
 function isTaken({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
-  switch (type) {
-    case 'ed25519':
-      return true;
-    case 'ec':
-      return CURVES.has(details?.namedCurve ?? '');
-    case 'rsa':
-      return (details?.modulusLength ?? 0) >= RSA_BITS.least && (details?.modulusLength ?? 0) <= RSA_BITS.most;
-    default:
-      return false;
-  }
+  if (type === 'ec') return CURVES.has(details?.namedCurve ?? '');
+  if (type !== 'rsa') return type === 'ed25519';
+  const bits = details?.modulusLength ?? 0;
+  return bits >= RSA_BITS.least && bits <= RSA_BITS.most;
 }
 
 function fault(message: string): AppError {

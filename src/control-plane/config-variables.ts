@@ -27,6 +27,11 @@ export const ConfigVariables = Type.Object(
     SERVICE_MASTER_KEY_FILE: variable({ pattern: '^[^\\u0000]+$', description: 'a file' }),
     SERVICE_TLS_CERT: variable({ pattern: '^[^\\u0000]+$', description: 'a PEM file' }),
     SERVICE_TLS_KEY: variable({ pattern: '^[^\\u0000]+$', description: 'a PEM file' }),
+    SERVICE_TLS_CLIENT_CA: variable({ pattern: '^[^\\u0000]+$', description: 'a PEM file' }),
+    SERVICE_CLIENT_CERT_HEADER: variable({
+      pattern: '^[A-Za-z][A-Za-z0-9-]{0,99}$',
+      description: 'the name of a header, such as X-Client-Cert',
+    }),
     SERVICE_TRUSTED_PROXIES: variable({
       pattern: '^[0-9A-Fa-f.:/]+(,[0-9A-Fa-f.:/]+)*$',
       description: 'addresses or CIDRs with commas between them, such as 10.0.0.0/8,::1',
@@ -52,8 +57,6 @@ export type ConfigVariables = Static<typeof ConfigVariables>;
 
 /** Named in the decisions and not built yet. Ignoring one would leave its user believing that it works. */
 export const VARIABLES_OF_LATER_VERSIONS: Readonly<Record<string, string>> = {
-  SERVICE_TLS_CLIENT_CA: 'client certificates (mTLS) are not in this version; agents sign their posts instead',
-  SERVICE_CLIENT_CERT_HEADER: 'client certificates (mTLS) are not in this version; agents sign their posts instead',
   SERVICE_OIDC_ISSUER: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
   SERVICE_OIDC_AUDIENCE: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
 };

@@ -5,6 +5,8 @@ import { compileParser } from '../protocol/parse.ts';
 import type { LogLevel } from '../runtime/logger.ts';
 import { Secret } from '../runtime/secret.ts';
 import { DEFAULT_RATE_LIMITS, RECOVERIES_PER_REGISTRATION, type RateLimits } from './http/agent/rate-limits.ts';
+import { readClientCertificates, type ClientCertificateConfig } from './client-certificate-config.ts';
+import { ConfigError } from './config-error.ts';
 import { ConfigVariables, isForeignVariable, VARIABLES_OF_LATER_VERSIONS } from './config-variables.ts';
 
 export interface ControlPlaneConfig {
@@ -17,6 +19,8 @@ export interface ControlPlaneConfig {
   readonly databaseUrl: Secret;
   readonly masterKeyFile: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Which client certificates count besides those of the control plane's own authority, and how a proxy hands them on. */
+  readonly clientCertificates: ClientCertificateConfig;
   /** Whose `X-Forwarded-*` headers count. */
   readonly trustedProxies: readonly string[];
   readonly adminToken: Secret | undefined;
@@ -26,14 +30,6 @@ export interface ControlPlaneConfig {
   /** Whether the discussion channel's webhooks may be in private networks. */
   readonly channelAllowPrivate: boolean;
   readonly logLevel: LogLevel;
-}
-
-/** A variable that is unknown, malformed or not supported. The message is one line that says which and why. */
-export class ConfigError extends Error {
-  constructor(variable: string, why: string) {
-    super(`${variable}: ${why}`);
-    this.name = 'ConfigError';
-  }
 }
 
 const parseVariables = compileParser(ConfigVariables);
@@ -63,6 +59,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     databaseUrl: new Secret(variables.SERVICE_DATABASE_URL ?? `sqlite:${join(dataDir, 'control-plane.db')}`),
     masterKeyFile: resolve(variables.SERVICE_MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
     tls: readTls(variables),
+    clientCertificates: readClientCertificates(variables),
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
     adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
     rateLimits: readRateLimits(variables),

@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, rootCertificates } from 'node:tls';
-import { ConfigError, type ControlPlaneConfig } from './config.ts';
+import type { ControlPlaneConfig } from './config.ts';
+import { ConfigError } from './config-error.ts';
 
 export interface TlsFiles {
   /** PEM texts. */

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../../src/control-plane/config.ts';
+import { readConfig } from '../../src/control-plane/config.ts';
+import { ConfigError } from '../../src/control-plane/config-error.ts';
 
 const TOKEN = 'a-token-of-thirty-two-characters';
 
@@ -29,6 +30,8 @@ describe('readConfig', () => {
       SERVICE_MASTER_KEY_FILE: '/run/secrets/master.key',
       SERVICE_TLS_CERT: '/tls/tls.crt',
       SERVICE_TLS_KEY: '/tls/tls.key',
+      SERVICE_TLS_CLIENT_CA: '/tls/client-ca.crt',
+      SERVICE_CLIENT_CERT_HEADER: 'X-Client-Cert',
       SERVICE_TRUSTED_PROXIES: '10.0.0.0/8,::1',
       SERVICE_ADMIN_TOKEN: TOKEN,
       SERVICE_RATE_LIMIT_POLLS: '6',
@@ -47,6 +50,8 @@ describe('readConfig', () => {
       dataDir: '/var/lib/service',
       masterKeyFile: '/run/secrets/master.key',
       tls: { certFile: '/tls/tls.crt', keyFile: '/tls/tls.key' },
+      channelAllowPrivate: false,
+      clientCertificates: { caFile: '/tls/client-ca.crt', header: 'x-client-cert' },
       trustedProxies: ['10.0.0.0/8', '::1'],
       rateLimits: { polls: 6, writes: 1000, events: 7, register: 30, rotate: 20, recover: 180 },
       operatorImage: 'registry.example.com:5000/service-operator@sha256:00ff',
@@ -107,7 +112,21 @@ describe('readConfig', () => {
     ['an admin token with a space', { SERVICE_ADMIN_TOKEN: `${TOKEN} x` }, /^SERVICE_ADMIN_TOKEN: must be 32 to 256/],
     ['an unknown log level', { SERVICE_LOG_LEVEL: 'loud' }, /^SERVICE_LOG_LEVEL: must be one of fatal, error/],
     ['OIDC', { SERVICE_OIDC_ISSUER: 'https://id' }, /^SERVICE_OIDC_ISSUER: sign-in by OIDC is not in this version/],
-    ['client certificates', { SERVICE_TLS_CLIENT_CA: 'ca.pem' }, /^SERVICE_TLS_CLIENT_CA: client certificates/],
+    [
+      'client authorities that nobody asks for',
+      { SERVICE_TLS_CLIENT_CA: 'ca.pem' },
+      /^SERVICE_TLS_CLIENT_CA: has no eff/,
+    ],
+    [
+      'a certificate header from anybody',
+      { SERVICE_CLIENT_CERT_HEADER: 'X-Client-Cert' },
+      /^SERVICE_CLIENT_CERT_HEADER: must be set together with SERVICE_TRUSTED_PROXIES/,
+    ],
+    [
+      'a header that is no name',
+      { SERVICE_CLIENT_CERT_HEADER: 'X Client', SERVICE_TRUSTED_PROXIES: '::1' },
+      /^SERVICE_CLIENT_CERT_HEADER: must be the name of a header/,
+    ],
     ['a rate limit of nothing', { SERVICE_RATE_LIMIT_EVENTS: '0' }, /^SERVICE_RATE_LIMIT_EVENTS: must be 1 to 9999999/],
   ])('refuses %s in one line', ([, env, line]) => {
     let thrown: unknown;

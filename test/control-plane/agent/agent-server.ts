@@ -46,14 +46,21 @@ export class AgentServer implements AsyncDisposable {
   readonly wakeups = new Wakeups({ clock: this.clock });
   readonly directory = mkdtempSync(join(tmpdir(), 'agent-server-'));
   gitSource: GitSourceConfig | undefined;
-  clientCertificates: ClientCertificateSettings = NO_CLIENT_CERTIFICATE_SETTINGS;
   store!: Store;
   masterKey!: MasterKey;
   app!: HttpServer;
   lastContact!: LastContact;
 
   /** @param version of the control plane */
-  static async start(rateLimits: Partial<RateLimits> = {}, version = '0.2.0'): Promise<AgentServer> {
+  static async start(
+    rateLimits: Partial<RateLimits> = {},
+    version = '0.2.0',
+    options: {
+      /** PEM texts: for connections, which the test listens for. */
+      readonly tls?: { readonly cert: string; readonly key: string };
+      readonly clientCertificates?: ClientCertificateSettings;
+    } = {},
+  ): Promise<AgentServer> {
     const server = new AgentServer();
     const logger = createLogger('test', 'silent');
     server.masterKey = openMasterKey({ file: join(server.directory, 'master.key'), randomBytes });
@@ -61,7 +68,16 @@ export class AgentServer implements AsyncDisposable {
     server.store = await openStore({ url, clock: server.clock, logger });
     server.lastContact = new LastContact({ store: server.store, clock: server.clock });
     const { store, clock, masterKey, wakeups, lastContact } = server;
-    server.app = createHttpServer({ clock, logger, randomBytes, ready: async () => await store.ping() });
+    const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
+    server.app = createHttpServer({
+      clock,
+      logger,
+      randomBytes,
+      ready: async () => await store.ping(),
+      ...(options.tls === undefined
+        ? {}
+        : { tls: { ...options.tls, ca: (await clientAuthority.certificates()).join('') } }),
+    });
     agentRoutes(server.app, {
       store,
       clock,
@@ -74,8 +90,8 @@ export class AgentServer implements AsyncDisposable {
       randomBytes,
       random: () => 0.5,
       caCertificate: '',
-      clientAuthority: new ClientAuthority({ store, masterKey, clock, randomBytes }),
-      clientCertificates: server.clientCertificates,
+      clientAuthority,
+      clientCertificates: options.clientCertificates ?? NO_CLIENT_CERTIFICATE_SETTINGS,
       rateLimits: { ...DEFAULT_RATE_LIMITS, ...rateLimits },
       gitSourceFor: async () => server.gitSource,
     });
