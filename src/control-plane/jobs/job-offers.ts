@@ -43,7 +43,7 @@ export class JobOffers {
     const first = rows.filter(({ id, state }) => state === 'pending' && taken.has(id)).map(({ id }) => id);
     if (first.length > 0) {
       const at = clock.now().toISOString();
-      await store.write(async (trx) => await markDelivered(trx, first, at));
+      await store.write(async (trx) => await markDelivered(trx, first, at), { urgent: true });
     }
     return jobs;
   }

@@ -4,6 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { AppError } from '../../protocol/app-error.ts';
 import type { Database } from './schema.ts';
+import { TwoLanes } from './two-lanes.ts';
+import type { WriteOptions } from './open-store.ts';
 import { asStoreError } from './sqlite-error.ts';
 
 /** Writes that may wait. Beyond that a caller is told to come back instead of holding memory. */
@@ -36,8 +38,7 @@ type Finished = { readonly ok: true; readonly value: unknown } | { readonly ok: 
 export class GroupCommit {
   readonly #database: DatabaseSync;
   readonly #trx: Kysely<Database>;
-  readonly #maxWaiting: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: TwoLanes<Waiting>;
   readonly #inside = new AsyncLocalStorage<true>();
   #running: Promise<void> | undefined;
   #closed = false;
@@ -45,7 +46,7 @@ export class GroupCommit {
   constructor(deps: { readonly database: DatabaseSync; readonly trx: Kysely<Database>; readonly maxWaiting?: number }) {
     this.#database = deps.database;
     this.#trx = deps.trx;
-    this.#maxWaiting = deps.maxWaiting ?? MAX_WAITING;
+    this.#waiting = new TwoLanes(deps.maxWaiting ?? MAX_WAITING);
   }
 
   /**
@@ -54,14 +55,14 @@ export class GroupCommit {
    *
    * @throws AppError `unavailable` when too many writes wait, when the disk is full or failing, or after closing
    */
-  async write<T>(work: (trx: Kysely<Database>) => Promise<T>): Promise<T> {
+  async write<T>(work: (trx: Kysely<Database>) => Promise<T>, { urgent = false }: WriteOptions = {}): Promise<T> {
     if (this.#inside.getStore() === true) throw new Error('a write inside a write would wait for itself; pass trx on');
     if (this.#closed) throw new AppError('unavailable', 'the database is closing', { retryAfterSeconds: 1 });
-    if (this.#waiting.length >= this.#maxWaiting) {
+    if (this.#waiting.isFull(urgent)) {
       throw new AppError('unavailable', 'too many writes are waiting for the database', { retryAfterSeconds: 1 });
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#waiting.push({ work, resolve, reject });
+    this.#waiting.push({ work, resolve, reject }, urgent);
     this.#running ??= this.#run();
     return (await promise) as T;
   }
@@ -128,7 +129,7 @@ export class GroupCommit {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     const told = asStoreError(error);
     // BEGIN itself failed: those who wait would meet the same fault, and must not wait in a busy loop.
-    const failed = members.length > 0 ? members : this.#waiting.splice(0);
+    const failed = members.length > 0 ? members : this.#waiting.takeAll();
     for (const member of failed) member.reject(told);
   }
 }

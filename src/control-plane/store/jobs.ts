@@ -81,7 +81,7 @@ export async function offeredJobs(
   let bytes = 0;
   const ids: string[] = [];
   for (const candidate of candidates) {
-    bytes += Number(candidate.bytes);
+    bytes += candidate.bytes;
     if (ids.length > 0 && bytes > limits.bytes) break;
     ids.push(candidate.id);
   }

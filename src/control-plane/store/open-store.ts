@@ -7,6 +7,11 @@ import type { PostgresSession } from './postgres-session.ts';
 import type { Database } from './schema.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
+export interface WriteOptions {
+  /** A small write that a cluster waits for, as an ack: it goes before those that can wait, as a post of events. */
+  readonly urgent?: boolean;
+}
+
 /** The control plane's database. */
 export interface Store extends AsyncDisposable {
   /** For reads: sees what was committed, never a write in progress. */
@@ -19,7 +24,7 @@ export interface Store extends AsyncDisposable {
    *
    * @throws AppError `unavailable` when the queue is full, the disk fails or the database cannot be reached
    */
-  write<T>(work: (trx: Kysely<Database>) => Promise<T>): Promise<T>;
+  write<T>(work: (trx: Kysely<Database>) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Resolves when the database answers. */
   ping(): Promise<void>;
   /** What replicas over one PostgreSQL tell each other through; absent on SQLite, which one process has for itself. */

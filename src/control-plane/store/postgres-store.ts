@@ -41,7 +41,7 @@ export async function openPostgresStore(deps: StoreDeps): Promise<Store> {
   return {
     db,
     session,
-    write: async (work) => await writes.write(work),
+    write: async (work, options) => await writes.write(work, options),
     ping: async () => {
       await sql`SELECT 1`.execute(db);
     },

@@ -4,7 +4,9 @@ import { CompiledQuery, type Kysely } from 'kysely';
 import { AppError } from '../../protocol/app-error.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import { isPostgresUniqueViolation, isSerializationFailure } from './postgres-error.ts';
+import type { WriteOptions } from './open-store.ts';
 import type { Database } from './schema.ts';
+import { TwoLanes } from './two-lanes.ts';
 
 /** Writes that may wait. Beyond that a caller is told to come back instead of holding memory. */
 const MAX_WAITING = 4096;
@@ -50,7 +52,7 @@ export class PostgresWrites {
   readonly #maxActive: number;
   readonly #random: () => number;
   readonly #inside = new AsyncLocalStorage<true>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new TwoLanes<() => void>(MAX_WAITING);
   #active = 0;
   #closed = false;
   #idle = Promise.withResolvers<void>();
@@ -66,9 +68,9 @@ export class PostgresWrites {
    * @throws AppError `unavailable` when too many writes wait, when the database is gone, or after closing; whatever `work`
    *   threw
    */
-  async write<T>(work: Work<T>): Promise<T> {
+  async write<T>(work: Work<T>, { urgent = false }: WriteOptions = {}): Promise<T> {
     if (this.#inside.getStore() === true) throw new Error('a write inside a write would wait for itself; pass trx on');
-    await this.#enter();
+    await this.#enter(urgent);
     try {
       return await this.#tries(work);
     } finally {
@@ -82,21 +84,21 @@ export class PostgresWrites {
     if (this.#active > 0) await this.#idle.promise;
   }
 
-  async #enter(): Promise<void> {
+  async #enter(urgent: boolean): Promise<void> {
     if (this.#closed) throw new AppError('unavailable', 'the database is closing', { retryAfterSeconds: 1 });
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (this.#waiting.isFull(urgent)) {
       throw new AppError('unavailable', 'too many writes are waiting for the database', { retryAfterSeconds: 1 });
     }
     if (this.#active >= this.#maxActive) {
       await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
+        this.#waiting.push(resolve, urgent);
       });
       return;
     }
     this.#active += 1;
   }
 
-  /** Hands the place on to the one who waits longest. */
+  /** Hands the place on to the next. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next !== undefined) {

@@ -28,7 +28,7 @@ export async function openSqliteStore(deps: StoreDeps): Promise<Store> {
   const held = opened.move();
   return {
     db,
-    write: async (work) => await writes.write(work),
+    write: async (work, options) => await writes.write(work, options),
     ping: async () => {
       await sql`SELECT 1`.execute(db);
     },

@@ -64,6 +64,22 @@ describe('GroupCommit', () => {
     ]);
   });
 
+  it('lets an ack in before the posts of events that wait already (A3)', async () => {
+    using folder = temporaryFolder();
+    using database = openSqlite(await migrated(folder.path));
+    const writes = new GroupCommit({ database, trx: kyselyOver(database) });
+    const order: string[] = [];
+    const write = async (name: string, urgent: boolean): Promise<void> => {
+      await writes.write(async () => order.push(name), { urgent });
+    };
+    await Promise.all([
+      ...Array.from({ length: 20 }, async (_, index) => await write(`events ${index}`, false)),
+      write('ack', true),
+    ]);
+    expect(order).toHaveLength(21);
+    expect(order[0]).toBe('ack');
+  });
+
   it('shares one transaction among concurrent writers', async () => {
     using folder = temporaryFolder();
     using database = openSqlite(await migrated(folder.path));

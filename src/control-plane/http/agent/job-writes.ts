@@ -38,7 +38,7 @@ export function jobWriteRoutes(app: HttpServer, deps: JobWritesDeps): void {
     const { jobId } = request.params;
     await requireOwnJob(deps, request, jobId);
     const at = deps.clock.now().toISOString();
-    await deps.store.write(async (trx) => await acknowledgeJob(trx, jobId, at));
+    await deps.store.write(async (trx) => await acknowledgeJob(trx, jobId, at), { urgent: true });
     return await noContent(reply);
   });
 
