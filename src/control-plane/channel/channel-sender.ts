@@ -108,23 +108,18 @@ export class ChannelSender {
   }
 
   async #sendTo(webhook: ChannelWebhookRowRead, stop: AbortSignal): Promise<void> {
-    // The next process need not wait for the end of this one's claim.
-    await using _claim = {
-      [Symbol.asyncDispose]: async () => {
-        if (stop.aborted)
-          await this.#deps.store.write(async (trx) => await releaseWebhook(trx, webhook.id, this.#sender));
-      },
-    };
-    for (let sent = 0; sent < IN_A_ROW && !stop.aborted; sent += 1) {
-      if (!(await this.#claim(webhook.id))) return;
-      const head = await headOf(this.#deps.store.db, webhook.id);
-      if (head === undefined || Date.parse(head.nextAt) > this.#deps.clock.now().getTime()) return;
-      const outcome = await this.#post(
-        webhook,
-        { id: head.message.message_key, body: messageBody(head.message) },
-        stop,
-      );
-      if ((await this.#settle(webhook, head, outcome)) === 'wait') return;
+    const { store, clock } = this.#deps;
+    try {
+      for (let sent = 0; sent < IN_A_ROW && !stop.aborted; sent += 1) {
+        if (!(await this.#claim(webhook.id))) return;
+        const head = await headOf(store.db, webhook.id);
+        if (head === undefined || Date.parse(head.nextAt) > clock.now().getTime()) return;
+        const { message_key: id } = head.message;
+        const outcome = await this.#post(webhook, { id, body: messageBody(head.message) }, stop);
+        if ((await this.#settle(webhook, head, outcome)) === 'wait') return;
+      }
+    } finally {
+      await store.write(async (trx) => await releaseWebhook(trx, webhook.id, this.#sender));
     }
   }
 

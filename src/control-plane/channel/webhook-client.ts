@@ -94,11 +94,15 @@ export class WebhookClient implements AsyncDisposable {
   /** The status, and the first words of the body unless they may be an inner server's, which the caller must not read. */
   async #describe({ statusCode, body }: Dispatcher.ResponseData): Promise<string> {
     let text = '';
+    // The status has decided; a body that breaks off or never ends changes nothing.
+    body.on('error', () => undefined);
     if (!this.#deps.allowPrivate) {
-      for await (const chunk of body) {
-        text += Buffer.from(chunk as Uint8Array).toString('utf8');
-        if (text.length >= MAX_ANSWER_BYTES) break;
-      }
+      await body
+        .forEach((chunk: Buffer) => {
+          text += chunk.toString('utf8');
+          if (text.length >= MAX_ANSWER_BYTES) body.destroy();
+        })
+        .catch(() => undefined);
     }
     body.destroy();
     const words = text

@@ -185,7 +185,7 @@ export async function settleSent(
   await trx.deleteFrom('channel_outbox').where('id', '=', outboxId).execute();
   await trx
     .updateTable('channel_webhooks')
-    .set({ last_sent_at: at, failing_since: null, last_error: null, claimed_by: null, claimed_until: null })
+    .set({ last_sent_at: at, failing_since: null, last_error: null })
     .where('id', '=', webhookId)
     .execute();
 }
@@ -199,11 +199,7 @@ export async function settleRefused(
 ): Promise<void> {
   await trx.deleteFrom('channel_outbox').where('id', '=', outboxId).execute();
   await countDropped(trx, webhookId, 1);
-  await trx
-    .updateTable('channel_webhooks')
-    .set({ last_error: error, claimed_by: null, claimed_until: null })
-    .where('id', '=', webhookId)
-    .execute();
+  await trx.updateTable('channel_webhooks').set({ last_error: error }).where('id', '=', webhookId).execute();
 }
 
 /** It is tried again then; what is behind it waits. */
@@ -223,8 +219,6 @@ export async function settleFailed(
     .set((eb) => ({
       failing_since: eb.fn.coalesce('failing_since', sql<string>`${failure.at}`),
       last_error: failure.error,
-      claimed_by: null,
-      claimed_until: null,
     }))
     .where('id', '=', webhookId)
     .execute();

@@ -48,7 +48,7 @@ export async function disableWebhook(trx: Kysely<Database>, id: string, at: stri
   if (numDeletedRows > 0n) await countDropped(trx, id, Number(numDeletedRows));
   await trx
     .updateTable('channel_webhooks')
-    .set({ disabled_at: at, disabled_reason: reason, claimed_by: null, claimed_until: null })
+    .set({ disabled_at: at, disabled_reason: reason })
     .where('id', '=', id)
     .where('disabled_at', 'is', null)
     .execute();
