@@ -44,6 +44,10 @@ export const ConfigVariables = Type.Object(
     SERVICE_RATE_LIMIT_WRITES: rateLimit('acks, statuses and results a credential may send within 10 s'),
     SERVICE_RATE_LIMIT_EVENTS: rateLimit('posts of events a credential may send within 10 s'),
     SERVICE_RATE_LIMIT_REGISTER: rateLimit('registrations an address may try within a minute'),
+    SERVICE_JOB_LIFETIME: variable({
+      pattern: '^([6-9][0-9]|[1-9][0-9]{2,6})$',
+      description: '60 to 9999999: seconds until a job that is not applied expires',
+    }),
     SERVICE_OPERATOR_IMAGE: variable({
       pattern: '^[a-zA-Z0-9][\\w.:/@-]{0,511}$',
       description: 'an image such as registry.example.com/service-operator:1.2.3',

@@ -25,6 +25,8 @@ export interface ControlPlaneConfig {
   readonly trustedProxies: readonly string[];
   readonly adminToken: Secret | undefined;
   readonly rateLimits: RateLimits;
+  /** From a job's creation to its `expiresAt`; absent: 24 h. */
+  readonly jobLifetimeMs: number | undefined;
   /** Image of the operator in the manifests that are handed out; absent: the one in `templates/install`. */
   readonly operatorImage: string | undefined;
   /** Whether the discussion channel's webhooks may be in private networks. */
@@ -63,6 +65,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
     adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
     rateLimits: readRateLimits(variables),
+    jobLifetimeMs:
+      variables.SERVICE_JOB_LIFETIME === undefined ? undefined : Number(variables.SERVICE_JOB_LIFETIME) * 1000,
     operatorImage: variables.SERVICE_OPERATOR_IMAGE,
     channelAllowPrivate: variables.SERVICE_CHANNEL_ALLOW_PRIVATE === 'true',
     logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',

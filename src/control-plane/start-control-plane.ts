@@ -108,7 +108,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
-  adminApi(app, { store, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks, channel });
+  adminApi(app, { store, masterKey, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks, channel });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {
     store,
@@ -137,7 +137,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       ...deps,
       store,
       host,
-      jobs: new StoreJobQueue({ ...deps, store, wakeups }),
+      jobs: new StoreJobQueue({ ...deps, store, wakeups, jobLifetimeMs: config.jobLifetimeMs }),
       mirrorDir: join(config.dataDir, 'mirrors'),
       hostUrl: () => hostUrl,
     }),

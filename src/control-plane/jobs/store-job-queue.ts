@@ -22,7 +22,7 @@ export interface StoreJobQueueDeps {
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   /** Default 24 h. */
-  readonly jobLifetimeMs?: number;
+  readonly jobLifetimeMs?: number | undefined;
 }
 
 /** The queues of all clusters, in the database. Writes of many clusters share a transaction there. */

@@ -43,6 +43,7 @@ export type ClusterChange = Pick<
   | 'allowed_operation_templates'
   | 'intervals'
   | 'security'
+  | 'deliver_intents'
   | 'desired_operator_version'
   | 'disabled_at'
 >;

@@ -86,7 +86,8 @@ export interface ClusterRow {
   created_at: string;
 }
 
-export type JobState = 'pending' | 'delivered' | 'acknowledged' | 'closed';
+export const JOB_STATES = ['pending', 'delivered', 'acknowledged', 'closed'] as const;
+export type JobState = (typeof JOB_STATES)[number];
 
 export interface JobRow {
   id: string;

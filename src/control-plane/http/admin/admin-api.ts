@@ -12,6 +12,7 @@ import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { intentRoutes } from './intents.ts';
+import { jobRoutes } from './jobs.ts';
 import { reportRoutes } from './reports.ts';
 import { repositoryRoutes } from './repositories.ts';
 
@@ -33,6 +34,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       installLinkRoutes(scope, deps);
       catalogRoutes(scope, deps);
       intentRoutes(scope, deps);
+      jobRoutes(scope, deps);
       reportRoutes(scope, deps);
       auditRoutes(scope, deps);
       channelRoutes(scope, deps);

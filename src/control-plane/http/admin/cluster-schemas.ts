@@ -64,6 +64,9 @@ export const PatchCluster = Type.Object(
     allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),
     intervals: Type.Optional(IntervalsChange),
     security: Type.Optional(SecurityChange),
+    deliverIntents: Type.Optional(
+      Type.Boolean({ description: 'in pull mode: jobs of kind intent, which the operator renders itself' }),
+    ),
     operatorVersion: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
         description: 'the version that the operator is to run, like 0.2.0; null asks for none',

@@ -26,6 +26,8 @@ export interface ClusterView {
   readonly allowedCatalogEntries: readonly string[];
   readonly allowedOperationTemplates: readonly string[];
   readonly intervals: IntervalsView;
+  /** Pull mode: jobs of kind `intent` instead of `apply` and `delete`. */
+  readonly deliverIntents: boolean;
   /** What this control plane requires; the Cluster resource may require more. */
   readonly security: SecuritySettings;
   readonly git?: {
@@ -87,6 +89,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
       eventBatchSize: event_batch_size,
     },
     security: securityOf(row),
+    deliverIntents: row.deliver_intents === 1,
     ...(git === undefined ? {} : { git }),
     conditions: [
       ...(await reportedConditions(db, row.id)),

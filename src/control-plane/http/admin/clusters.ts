@@ -102,13 +102,14 @@ function securityText(json: string): string {
 /** The columns that really change: saying again what is there already is not a change. */
 function changeOf(row: ClusterRow, body: PatchCluster): ClusterChange {
   const json = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
-  const wanted: Record<keyof ClusterChange, string | null | undefined> = {
+  const wanted: Record<keyof ClusterChange, string | number | null | undefined> = {
     display_name: body.displayName,
     allowed_namespaces: json(body.allowedNamespaces),
     allowed_catalog_entries: json(body.allowedCatalogEntries),
     allowed_operation_templates: json(body.allowedOperationTemplates),
     intervals: body.intervals === undefined ? undefined : json(changeIntervals(intervalsOf(row), body.intervals)),
     security: body.security === undefined ? undefined : json({ ...securityOf(row), ...body.security }),
+    deliver_intents: body.deliverIntents === undefined ? undefined : Number(body.deliverIntents),
     desired_operator_version: body.operatorVersion,
     disabled_at: undefined,
   };

@@ -65,6 +65,7 @@ async function jobs(db: Kysely<unknown>): Promise<void> {
     .execute();
   // A poll asks for a cluster's open jobs, upkeep for what has expired, delivery for an intent's open job.
   await index(db, 'jobs', ['cluster_id', 'state']);
+  await index(db, 'jobs', ['cluster_id', 'created_at']);
   await index(db, 'jobs', ['state', 'expires_at']);
   await index(db, 'jobs', ['intent_id']);
 }

@@ -1,0 +1,77 @@
+import { Type } from 'typebox';
+import { AppError } from '../../../protocol/app-error.ts';
+import { findJobOf, listJobsOf } from '../../store/job-pages.ts';
+import { JOB_STATES, type JobRow, type JobState } from '../../store/schema.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { ifKnown } from './cluster-view.ts';
+import { ClusterParams, requireCluster } from './named-cluster.ts';
+import { answerPage, PageQuery, readPage } from './page.ts';
+
+const JobParams = Type.Object({ job: Type.String({ minLength: 1, maxLength: 128 }) });
+
+const JobsQuery = Type.Object(
+  {
+    ...PageQuery.properties,
+    state: Type.Optional(Type.Unsafe<JobState>({ type: 'string', enum: [...JOB_STATES] })),
+  },
+  { additionalProperties: false },
+);
+
+/** `GET /jobs/{id}`, `GET /clusters/{id}/jobs`. Payloads are not shown: the intent says what was asked for. */
+export function jobRoutes(app: HttpServer, deps: Pick<AdminDeps, 'store'>): void {
+  app.get('/jobs/:job', { schema: { params: JobParams } }, async (request, reply) => {
+    const job = await findJobOf(deps.store.db, adminOf(request).organization.id, request.params.job);
+    if (job === undefined) throw new AppError('not_found', `there is no job ${request.params.job}`);
+    return await reply.send(viewJob(job));
+  });
+
+  app.get(
+    '/clusters/:cluster/jobs',
+    { schema: { params: ClusterParams, querystring: JobsQuery } },
+    async (request, reply) => {
+      const cluster = await requireCluster(deps.store.db, adminOf(request).organization.id, request.params.cluster);
+      const page = readPage(request.query, 'ss');
+      const before = page.after === undefined ? undefined : ([String(page.after[0]), String(page.after[1])] as const);
+      const { state } = request.query;
+      const answer = await answerPage(
+        page,
+        async (limit) => await listJobsOf(deps.store.db, cluster.id, { limit, before, state }),
+        (job) => [job.created_at, job.id],
+        viewJob,
+      );
+      return await reply.send(answer);
+    },
+  );
+}
+
+function viewJob(job: JobRow) {
+  return {
+    id: job.id,
+    clusterId: job.cluster_id,
+    intentId: job.intent_id,
+    kind: job.kind,
+    state: job.state,
+    resource: { kind: job.target_kind, namespace: job.namespace, name: job.name },
+    generation: job.generation,
+    deliveryEpoch: job.delivery_epoch,
+    idempotencyKey: job.idempotency_key,
+    ...ifKnown('phase', job.phase),
+    ...ifKnown('message', job.status_message),
+    ...ifKnown('conditions', read(job.status_conditions)),
+    ...ifKnown('statusAt', job.status_at),
+    ...ifKnown('outcome', job.outcome),
+    ...ifKnown('error', job.error),
+    ...ifKnown('appliedRef', read(job.applied_ref)),
+    createdAt: job.created_at,
+    expiresAt: job.expires_at,
+    ...ifKnown('deliveredAt', job.delivered_at),
+    ...ifKnown('acknowledgedAt', job.acknowledged_at),
+    ...ifKnown('closedAt', job.closed_at),
+  };
+}
+
+function read(json: string | null): unknown {
+  return json === null ? null : (JSON.parse(json) as unknown);
+}
