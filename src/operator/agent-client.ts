@@ -23,10 +23,17 @@ export interface AgentIdentity {
   readonly clusterId: string;
 }
 
+/** What a client shows of itself: both PEM. */
+export interface ClientCertificate {
+  readonly certificate: string;
+  readonly key: Secret;
+}
+
 export interface AgentClientDeps {
   readonly baseUrl: string;
   /** PEM roots that the server's certificate must chain to; empty: the system's. */
   readonly caCertificate: string;
+  readonly clientCertificate?: ClientCertificate;
   readonly userAgent: string;
   readonly clock: Clock;
   /** Called right before anything but a GET leaves; what it throws ends the call. */
@@ -56,9 +63,14 @@ export class AgentClient implements AsyncDisposable {
     this.#deps = deps;
     this.#base = new URL(deps.baseUrl.replace(/\/+$/, ''));
     const ca = deps.caCertificate.trim();
+    const shown = deps.clientCertificate;
     this.#dispatcher = new Agent({
       ...HTTP_1,
-      connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca === '' ? {} : { ca }) },
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        ...(ca === '' ? {} : { ca }),
+        ...(shown === undefined ? {} : { cert: shown.certificate, key: shown.key.expose() }),
+      },
       keepAliveTimeout: 30_000,
       maxResponseSize: MAX_ANSWER_BYTES,
     });
@@ -81,6 +93,11 @@ export class AgentClient implements AsyncDisposable {
       const cut = !NOT_CONNECTED.has(code) && !code.startsWith('ERR_TLS');
       return { state: 'unavailable', message: text, cut, answered: false };
     }
+  }
+
+  /** Takes no more calls; resolves once those under way have ended. */
+  async close(): Promise<void> {
+    await this.#dispatcher.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

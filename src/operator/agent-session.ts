@@ -2,15 +2,38 @@ import type { ErrorCode } from '../protocol/app-error.ts';
 import type { Condition } from '../protocol/condition.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Secret } from '../runtime/secret.ts';
+import { untilAborted } from '../runtime/until-aborted.ts';
 import type { AgentAnswer } from './agent-answer.ts';
 import type { AgentCall, AgentClient, AgentIdentity } from './agent-client.ts';
 import type { Contact } from './contact.ts';
 
+/** What became of a credential that was refused with 401. */
+export type RefreshOutcome =
+  /** The session has another one by now. */
+  | { readonly state: 'replaced' }
+  | { readonly state: 'refused' }
+  /** It is not known yet: whoever could give another one does not answer. */
+  | { readonly state: 'unavailable'; readonly message: string; readonly retryAfterMs?: number };
+
+export const CREDENTIAL_ACCEPTED = {
+  type: 'Authenticated',
+  status: 'True',
+  reason: Reason.Registered,
+  message: 'The control plane accepts the credential.',
+} as const satisfies Omit<Condition, 'lastTransitionTime'>;
+
 export interface AgentSessionDeps {
   readonly contact: Contact;
   readonly logger: Logger;
-  /** Reads the credential Secret again; undefined when there is no credential in it. */
-  readonly reread: (signal: AbortSignal) => Promise<AgentIdentity | undefined>;
+  /**
+   * Replaces a refused credential, once for all loops that met the refusal. Rejects only when the operator stops.
+   *
+   * @param onlySecret look whether the Secret holds another one, and ask the control plane for none
+   */
+  readonly refresh: (refused: AgentIdentity, onlySecret: boolean) => Promise<RefreshOutcome>;
+  /** Sees each answer to a call. */
+  readonly onAnswer?: (call: AgentCall, answer: AgentAnswer) => void;
   /** `Authenticated` as it is now; called at every change. */
   readonly onAuthenticated: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
 }
@@ -18,7 +41,7 @@ export interface AgentSessionDeps {
 /**
  * Whether the operator may speak to the control plane:
  *
- *     unregistered ──use()──► open ──401 again after a refresh, or 403──► stopped
+ *     unregistered ──use()──► open ──401 that no refresh mends, or 403──► stopped
  *                              ▲                                            │
  *                              └── use() with another credential, or an answer to a probe ──┘
  *
@@ -64,17 +87,15 @@ export class AgentSession {
     this.#open();
   }
 
+  /** Whether this credential is the one in use. */
+  isToken(token: Secret): boolean {
+    return this.#identity?.token.expose() === token.expose();
+  }
+
   /** Resolves when the session is open. Rejects with the signal's reason. */
   async opened(signal: AbortSignal): Promise<void> {
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason as Error);
     signal.throwIfAborted();
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      while (this.#state !== 'open') await Promise.race([this.#opened.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    while (this.#state !== 'open') await untilAborted(this.#opened.promise, signal);
   }
 
   /** Waits until the session is open, then calls. A refusal of the credential stops the session and is also returned. */
@@ -85,32 +106,44 @@ export class AgentSession {
 
   /** Calls although the session is stopped; an answer that is no refusal opens it again. */
   async probe(call: AgentCall, signal: AbortSignal): Promise<AgentAnswer> {
+    const sentWith = this.#identity;
     const first = await this.#send(call, signal);
-    if (!refusesCredential(first)) return first;
-    const before = this.#identity;
-    const again = await this.#deps.reread(signal);
-    if (again !== undefined && before !== undefined && again.token.expose() !== before.token.expose()) {
-      this.#deps.logger.info('the credential Secret has changed, trying with what it holds now');
-      this.#identity = again;
-      const second = await this.#send(call, signal);
-      if (!refusesCredential(second)) return second;
-      this.#stop(second);
-      return second;
+    if (!refusesCredential(first) || sentWith === undefined) return first;
+    // A signature that does not verify is no fault of the credential it was made with: another would fare no better.
+    const onlySecret = this.#state === 'stopped' || first.code === 'invalid_signature';
+    const refreshed = await untilAborted(this.#deps.refresh(sentWith, onlySecret), signal);
+    switch (refreshed.state) {
+      case 'unavailable':
+        return { ...refreshed, cut: false, answered: true };
+      case 'refused':
+        this.#stop(first, sentWith);
+        return first;
+      case 'replaced': {
+        const resentWith = this.#identity;
+        const second = await this.#send(call, signal);
+        if (refusesCredential(second)) this.#stop(second, resentWith);
+        return second;
+      }
     }
-    this.#stop(first);
-    return first;
+  }
+
+  /** The control plane refused this operator by way of a call that was made past the session. */
+  stop(answer: Extract<AgentAnswer, { readonly state: 'refused' }>): void {
+    this.#stop(answer, this.#identity);
   }
 
   async #send(call: AgentCall, signal: AbortSignal): Promise<AgentAnswer> {
     if (this.#client === undefined) throw new Error('the session has no credential yet');
-    const answer = withClockSkew(await this.#client.call(call, this.#identity, signal));
+    const sentWith = this.#identity;
+    const answer = withClockSkew(await this.#client.call(call, sentWith, signal));
+    this.#deps.onAnswer?.(call, answer);
     if (answer.state === 'unavailable' && !answer.answered) {
       // How a held request may end is the business of whoever holds it.
       if (call.holdSeconds === undefined) this.#deps.contact.failed(answer.message);
       return answer;
     }
     this.#deps.contact.answered();
-    if (answer.state === 'refused' && answer.status === 403) this.#stop(answer);
+    if (answer.state === 'refused' && answer.status === 403) this.#stop(answer, sentWith);
     else if (!refusesCredential(answer)) this.#open();
     return answer;
   }
@@ -119,16 +152,12 @@ export class AgentSession {
     if (this.#state === 'open') return;
     this.#state = 'open';
     this.#opened.resolve();
-    this.#deps.onAuthenticated({
-      type: 'Authenticated',
-      status: 'True',
-      reason: Reason.Registered,
-      message: 'The control plane accepts the credential.',
-    });
+    this.#deps.onAuthenticated(CREDENTIAL_ACCEPTED);
   }
 
-  #stop(answer: AgentAnswer): void {
-    if (answer.state !== 'refused') return;
+  #stop(answer: Extract<AgentAnswer, { readonly state: 'refused' }>, refused: AgentIdentity | undefined): void {
+    // Another loop has put another credential in its place meanwhile.
+    if (this.#identity !== refused) return;
     if (this.#state !== 'stopped') {
       this.#state = 'stopped';
       this.#opened = Promise.withResolvers<void>();
@@ -140,7 +169,9 @@ export class AgentSession {
 }
 
 /** 401, but for a clock that is off: no other credential would help there. */
-function refusesCredential(answer: AgentAnswer): boolean {
+function refusesCredential(
+  answer: AgentAnswer,
+): answer is Extract<AgentAnswer, { readonly state: 'refused' }> & { readonly status: 401 } {
   return answer.state === 'refused' && answer.status === 401;
 }
 
@@ -156,18 +187,24 @@ function withClockSkew(answer: AgentAnswer): AgentAnswer {
   };
 }
 
+const FRESH_TOKEN =
+  'Issue a fresh registration token (servicectl clusters registration-token <cluster>) and give it to this operator: service-operator register --token-file=<file>, or spec.registration.token.';
 const RESUME = 'The operator goes on reconciling what it has, and asks again every 15 minutes.';
 
 /** What is to be done about a refusal. */
 const REFUSALS: Partial<Record<ErrorCode, { readonly reason: Reason; readonly remedy: string }>> = {
   expired_token: {
     reason: Reason.CredentialExpired,
-    remedy: 'Set a fresh registration token as spec.registration.token.',
+    remedy: FRESH_TOKEN,
   },
   cluster_disabled: { reason: Reason.ClusterDisabled, remedy: 'Have an admin enable the cluster.' },
+  invalid_signature: {
+    reason: Reason.CredentialRefused,
+    remedy: 'Something between the two changes the path or the body of requests; look at the proxies on the way.',
+  },
   cluster_mismatch: {
     reason: Reason.ClusterUidMismatch,
-    remedy: "Set a fresh registration token of this cluster's record as spec.registration.token.",
+    remedy: `The token must be one of this cluster's record. ${FRESH_TOKEN}`,
   },
 };
 
@@ -177,7 +214,7 @@ function explain(answer: Extract<AgentAnswer, { readonly state: 'refused' }>): {
 } {
   const { reason, remedy } = REFUSALS[answer.code] ?? {
     reason: Reason.CredentialRefused,
-    remedy: 'Set a fresh registration token as spec.registration.token.',
+    remedy: FRESH_TOKEN,
   };
   return {
     reason,

@@ -9,23 +9,19 @@ import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../resourc
 import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { AgentSession } from './agent-session.ts';
+import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterStatusWriter } from './cluster-status.ts';
 import { ConfigLoop } from './config-loop.ts';
 import { connectedCondition, Contact, type ContactState } from './contact.ts';
 import { ControllerHealth } from './controller-health.ts';
 import { coreReports } from './core-reports.ts';
 import { Core } from './core.ts';
-import { readCredentials } from './credentials.ts';
 import { EventPipeline } from './event-pipeline.ts';
 import { openGitTarget } from './open-git-target.ts';
 import { Heartbeat } from './heartbeat.ts';
-import type { KeyRing } from './keypair.ts';
-import { OPERATOR_VERSION } from './operator-version.ts';
 import { OwnVersion } from './own-version.ts';
 import { PolicyGate } from './policy-gate.ts';
 import { projectionOf } from './projection.ts';
-import { Registrar } from './registrar.ts';
 import { runLoops } from './run-loops.ts';
 
 export interface ClusterSessionDeps {
@@ -47,40 +43,41 @@ const DRAIN_MS = 3000;
 export class ClusterSession {
   readonly #deps: ClusterSessionDeps;
   readonly #contact: Contact;
-  readonly #session: AgentSession;
+  readonly #identity: ClusterIdentity;
   readonly #events: EventPipeline;
   readonly #status: ClusterStatusWriter;
   readonly #config: ConfigLoop;
   readonly #heartbeat: Heartbeat;
-  readonly #registrar: Registrar;
   readonly #core: Core;
   readonly #version: OwnVersion;
   readonly #health: ControllerHealth;
   readonly #policy: PolicyGate;
   #intervals: Intervals = DEFAULT_INTERVALS;
-  #keys: KeyRing | undefined;
   #caCertificate = '';
-  #lastGeneration: number | undefined;
 
   constructor(deps: ClusterSessionDeps) {
     this.#deps = deps;
     const { api, clock, random, logger, namespace, cluster } = deps;
     this.#contact = new Contact({ clock, onChange: (state, message) => this.#contactChanged(state, message) });
-    this.#session = new AgentSession({
+    this.#identity = new ClusterIdentity({
+      ...deps,
+      mayWrite: () => deps.term.check(),
       contact: this.#contact,
-      logger,
-      reread: async (signal) => {
-        const { token, clusterId = this.#session.clusterId } = await readCredentials(api, namespace, signal);
-        return token === undefined || clusterId === undefined ? undefined : { token, clusterId };
+      status: () => this.#status,
+      enqueue: (event) => this.#events.enqueue(event),
+      onConfigRevision: (revision) => this.#config.revisionSeen(revision),
+      onServiceVersion: (version) => this.#version.heard(version),
+      onCredentials: ({ caCertificate }) => {
+        this.#caCertificate = caCertificate;
+        this.#config.restart();
       },
-      onAuthenticated: (condition) => this.#status.setConditions([condition]),
     });
     this.#events = new EventPipeline({
       api,
       namespace,
       lease: deps.term.lease,
       labels: () => this.#labels(),
-      session: this.#session,
+      session: this.#identity.session,
       batch: () => ({ size: this.#intervals.event_batch_size, ms: this.#intervals.event_batch_ms }),
       clock,
       random,
@@ -103,7 +100,7 @@ export class ClusterSession {
       logger,
     });
     this.#config = new ConfigLoop({
-      session: this.#session,
+      session: this.#identity.session,
       contact: this.#contact,
       clock,
       random,
@@ -118,32 +115,6 @@ export class ClusterSession {
       conditions: () => this.#status.conditions,
       source: () => this.#status.source,
       beat: (event) => this.#events.beat(event),
-    });
-    this.#registrar = new Registrar({
-      ...deps,
-      mayWrite: () => deps.term.check(),
-      session: this.#session,
-      contact: this.#contact,
-      onKeys: (keys) => {
-        this.#keys = keys;
-      },
-      onCredentials: ({ clusterId, caCertificate, expiresAt, rotateAfter }) => {
-        this.#caCertificate = caCertificate;
-        const credential = {
-          ...(expiresAt === undefined ? {} : { expiresAt }),
-          ...(rotateAfter === undefined ? {} : { rotateAfter }),
-        };
-        this.#status.change({ clusterId, credential, operatorVersion: OPERATOR_VERSION });
-        this.#config.restart();
-      },
-      onRegistered: (clusterId) => {
-        const message = `registered with ${cluster().spec.controlPlaneBaseUrl} as ${clusterId}`;
-        deps.recorder.record(cluster(), { type: 'Normal', reason: Reason.Registered, message });
-      },
-      onAuthenticated: (condition) => this.#status.setConditions([condition]),
-      onSpentToken: (condition) => this.#status.setConditions([condition]),
-      onConfigRevision: (revision) => this.#config.revisionSeen(revision),
-      onServiceVersion: (version) => this.#version.heard(version),
     });
     this.#version = new OwnVersion({ ...deps, onCondition: (condition) => this.#status.setConditions([condition]) });
     this.#policy = new PolicyGate({
@@ -162,7 +133,7 @@ export class ClusterSession {
   }
 
   get clusterId(): string | undefined {
-    return this.#session.clusterId ?? this.#status.status.clusterId;
+    return this.#identity.session.clusterId ?? this.#status.status.clusterId;
   }
 
   get connectivity(): { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined {
@@ -176,24 +147,22 @@ export class ClusterSession {
 
   /** The `Cluster` resource changed: another token, address, or the pause annotation. */
   clusterChanged(): void {
-    // Our own status writes change the resource too; only its spec concerns the registration of one that works.
-    const { generation } = this.#deps.cluster().metadata;
-    if (generation !== this.#lastGeneration || this.#session.state !== 'open') this.#registrar.clusterChanged();
-    this.#lastGeneration = generation;
+    this.#identity.clusterChanged();
     this.#core.clusterChanged();
     this.#policy.lookAgain();
   }
 
   /** Runs until aborted; rejects when a loop ends by a fault of ours. */
   async run(signal: AbortSignal): Promise<void> {
-    await using _registrar = this.#registrar;
+    await using _identity = this.#identity;
     using _health = this.#health;
     this.#policy.lookAgain();
     const results = await runLoops(
       {
         status: (either) => this.#status.run(either),
         events: (either) => this.#events.run(either),
-        registration: (either) => this.#registrar.run(either),
+        registration: (either) => this.#identity.runRegistration(either),
+        rotation: (either) => this.#identity.runRotation(either),
         configuration: (either) => this.#config.run(either),
         heartbeat: (either) => this.#heartbeat.run(either),
         core: (either) => this.#runCore(either),
@@ -201,7 +170,7 @@ export class ClusterSession {
       },
       signal,
     );
-    if (this.#session.state === 'open') {
+    if (this.#identity.session.state === 'open') {
       await this.#events.drain(AbortSignal.timeout(DRAIN_MS)).catch(() => undefined);
     }
     const failure = results.find((result) => result.status === 'rejected');
@@ -221,9 +190,10 @@ export class ClusterSession {
     }
     this.#version.want(config.operator?.desired_version);
     this.#status.change(projectionOf(config, revision));
+    this.#identity.configured(config);
     this.#policy.lookAgain();
     const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
-    openGitTarget(config, this.#keys, host).then(
+    openGitTarget(config, this.#identity.keys, host).then(
       (target) => this.#core.read(target),
       (error: unknown) => {
         const message = `the Git read credential cannot be opened: ${(error as Error).message}. Register again so that it is sealed to this cluster's key.`;
@@ -235,7 +205,7 @@ export class ClusterSession {
   #contactChanged(state: ContactState, message: string): void {
     const connected = connectedCondition(state, message);
     if (connected !== undefined) this.#status.setConditions([connected]);
-    if (state !== 'connected') this.#registrar.contactLost();
+    if (state !== 'connected') this.#identity.contactLost();
   }
 
   #controllersRun(): void {

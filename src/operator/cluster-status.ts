@@ -4,7 +4,7 @@ import { KubeError } from '../kube/cluster-api.ts';
 import type { Condition, ResourceRef } from '../protocol/condition.ts';
 import type { EventSource } from '../protocol/event.ts';
 import { CLUSTER_KIND, type Cluster, type ClusterStatus } from '../resources/cluster.ts';
-import { setCondition } from '../resources/conditions.ts';
+import { setCondition, type NewCondition } from '../resources/conditions.ts';
 import { OPS_API_VERSION, STATUS_FIELD_MANAGER } from '../resources/labels.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -22,8 +22,6 @@ export interface ClusterStatusDeps {
   readonly random: () => number;
   readonly logger: Logger;
 }
-
-type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
 

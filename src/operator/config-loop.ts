@@ -3,6 +3,7 @@ import { compileParser } from '../protocol/parse.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { untilAborted } from '../runtime/until-aborted.ts';
 import { Wake } from '../runtime/wake.ts';
 import type { AgentAnswer } from './agent-answer.ts';
 import { AGENT_PATHS } from './agent-paths.ts';
@@ -78,15 +79,7 @@ export class ConfigLoop {
 
   /** Resolves once a configuration was taken in this process. Rejects with the signal's reason. */
   async first(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      await Promise.race([this.#first.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    await untilAborted(this.#first.promise, signal);
   }
 
   /** Another credential or address: ask at once, from the beginning. */

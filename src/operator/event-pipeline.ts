@@ -70,6 +70,11 @@ export class EventPipeline implements Reporter {
     this.#batcher.intervalChanged();
   }
 
+  /** An event that is no change of a status. */
+  enqueue(event: AgentEvent): void {
+    this.#batcher.enqueue(event);
+  }
+
   beat(event: AgentEvent): void {
     this.#batcher.beat(event);
   }

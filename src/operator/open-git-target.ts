@@ -13,7 +13,7 @@ const parseCredential = compileParser(GitCredential);
  */
 export async function openGitTarget(
   config: AgentConfig,
-  keys: KeyRing | undefined,
+  keys: Pick<KeyRing, 'ring'> | undefined,
   host: { readonly baseUrl: string; readonly caCertificate: string },
 ): Promise<GitTarget | undefined> {
   if (config.connectivity_mode !== 'gitops' || config.git === undefined) return undefined;

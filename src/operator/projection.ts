@@ -1,13 +1,11 @@
-import { Value } from 'typebox/value';
 import type { AgentConfig } from '../protocol/agent-config.ts';
-import { PublicJwk } from '../protocol/register.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import { pauseOf } from '../reconcile/pause.ts';
 import type { Cluster, ClusterStatus } from '../resources/cluster.ts';
+import { acceptedKeys } from './signing-key-pins.ts';
 
-/** The part of `Cluster.status` that an answer of `/config` decides. */
+/** The part of `Cluster.status` that an answer of `/config` decides by itself; which keys count is decided elsewhere. */
 export function projectionOf(config: AgentConfig, revision: string | undefined): Partial<ClusterStatus> {
-  const [key] = config.signing_public_keys.keys;
   return {
     clusterId: config.cluster_id,
     connectivityMode: config.connectivity_mode,
@@ -20,7 +18,6 @@ export function projectionOf(config: AgentConfig, revision: string | undefined):
     })),
     operationTemplates: [...config.operation_templates],
     security: { ...config.security },
-    ...(key === undefined ? {} : { odooPublicKey: JSON.stringify(key) }),
     ...(revision === undefined ? {} : { configRevision: revision }),
   };
 }
@@ -40,22 +37,11 @@ export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy
     allowedNamespaces: status.allowedNamespaces ?? [],
     catalogEntries: status.catalogEntries ?? [],
     operationTemplates: status.operationTemplates ?? [],
-    signingKeys: signingKeysOf(status),
+    signingKeys: acceptedKeys(status),
     ...securityOf(cluster, status.security),
     paused: pause !== undefined,
     ...(pause === undefined ? {} : { pause }),
   };
-}
-
-/** The pinned key, as it is given to those who verify. One that cannot be read verifies nothing. */
-function signingKeysOf({ odooPublicKey }: ClusterStatus): readonly PublicJwk[] {
-  if (odooPublicKey === undefined) return [];
-  try {
-    const key: unknown = JSON.parse(odooPublicKey);
-    return Value.Check(PublicJwk, key) ? [key] : [];
-  } catch {
-    return [];
-  }
 }
 
 /**

@@ -11,12 +11,19 @@ export type RegisterOutcome =
   | { readonly state: 'registered'; readonly granted: RegisterResponse }
   /** Nothing will change without a person: the token, or the record it belongs to, is refused. */
   | { readonly state: 'refused'; readonly reason: Reason; readonly message: string }
-  | { readonly state: 'unavailable'; readonly message: string; readonly retryAfterMs?: number };
+  | {
+      readonly state: 'unavailable';
+      readonly message: string;
+      readonly retryAfterMs?: number;
+      readonly answered: boolean;
+    };
 
 export interface RegisterRequestParts {
   readonly token: string;
   readonly clusterUid: string;
   readonly publicKey: PublicJwk;
+  /** Asks for a client certificate: PKCS #10 as PEM. */
+  readonly csr?: string;
 }
 
 const parseResponse = compileParser(RegisterResponse);
@@ -34,6 +41,7 @@ export async function registerCluster(
     token: parts.token,
     cluster_uid: parts.clusterUid,
     public_key: parts.publicKey,
+    ...(parts.csr === undefined ? {} : { csr: parts.csr }),
     operator_version: OPERATOR_VERSION,
   };
   const answer = await client.call({ method: 'POST', path: AGENT_PATHS.register, body }, undefined, signal);
@@ -43,8 +51,8 @@ export async function registerCluster(
     case 'refused':
       return refused(answer);
     case 'unavailable': {
-      const { message, retryAfterMs } = answer;
-      return { state: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+      const { message, retryAfterMs, answered } = answer;
+      return { state: 'unavailable', message, answered, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     }
   }
 }
@@ -82,6 +90,11 @@ const REFUSALS: Partial<Record<ErrorCode, { readonly reason: Reason; readonly ex
     reason: Reason.ClusterUidMismatch,
     explain: (said) =>
       `${said}. The record is bound to another cluster: create one for this cluster, or have an admin bind the record anew.`,
+  },
+  not_found: {
+    reason: Reason.ConfigurationInvalid,
+    explain: () =>
+      'What answers at spec.controlPlaneBaseUrl has no POST /api/agent/register: set it to the address of the control plane, without /api/agent. The token is not spent; it is offered again once the address is changed or the operator is restarted.',
   },
   cluster_disabled: {
     reason: Reason.ClusterDisabled,

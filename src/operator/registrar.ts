@@ -8,13 +8,14 @@ import { Reason } from '../resources/reasons.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { Secret } from '../runtime/secret.ts';
 import { Wake } from '../runtime/wake.ts';
-import { AgentClient } from './agent-client.ts';
 import type { AgentSession } from './agent-session.ts';
+import { fittingCertificate, requestCertificate } from './client-certificate.ts';
 import type { Contact } from './contact.ts';
-import { readCredentials, registrationFingerprint, storeCredentials, type Credentials } from './credentials.ts';
-import { ensureKeypair, labelKeypair, KeyRingUnreadable, type KeyRing } from './keypair.ts';
-import { USER_AGENT } from './operator-version.ts';
+import type { CredentialKeeper, CredentialOrigin } from './credential-keeper.ts';
+import { registrationFingerprint, type Credentials, type NewCredentials } from './credentials.ts';
+import { ensureKeypair, KeyRingUnreadable, labelKeypair, publicKeySent, type KeyRing } from './keypair.ts';
 import {
   deleteRegistrationSecret,
   nothingToRegisterWith,
@@ -28,22 +29,25 @@ export interface RegistrarDeps {
   readonly api: ClusterApi;
   /** The `Cluster` resource as it is now. */
   readonly cluster: () => Cluster;
-  /** Throws once this process must not change anything any more. */
-  readonly mayWrite: () => void;
+  readonly keeper: CredentialKeeper;
   readonly session: AgentSession;
   readonly contact: Contact;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
   readonly onKeys: (keys: KeyRing) => void;
-  readonly onCredentials: (credentials: Credentials & { readonly clusterId: string }) => void;
   readonly onRegistered: (clusterId: string) => void;
   readonly onAuthenticated: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
   /** `RegistrationTokenSpent`, where there is something to say. */
   readonly onSpentToken: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
-  readonly onConfigRevision: (revision: string) => void;
-  readonly onServiceVersion: (version: string) => void;
+  /** What became of a token that was offered. */
+  readonly onJudged: (judgement: TokenJudgement) => void;
 }
+
+/** What became of a registration token, named by its fingerprint. */
+export type TokenJudgement =
+  | { readonly token: string; readonly state: 'registered' }
+  | { readonly token: string; readonly state: 'refused'; readonly reason: Reason; readonly message: string };
 
 type TokenPlace = 'resource' | 'secret';
 
@@ -56,10 +60,9 @@ const IDLE_MS = 300_000;
  * Gives the session a credential: the one in the Secret, or a new one for the registration token in the `Cluster`
  * resource or, where that one is of no use, in the Secret that the printed command makes. A token is offered once: a refused or a used one is not offered again until it changes.
  */
-export class Registrar implements AsyncDisposable {
+export class Registrar {
   readonly #deps: RegistrarDeps;
   readonly #wake = new Wake();
-  #client: { readonly client: AgentClient; readonly key: string } | undefined;
   /** Fingerprints: of the token in the resource, and of the one in the Secret. */
   readonly #refused = new Map<TokenPlace, string>();
   #failures = 0;
@@ -85,7 +88,7 @@ export class Registrar implements AsyncDisposable {
     while (!signal.aborted) {
       let wait: number;
       try {
-        wait = await this.#step(signal);
+        wait = await this.#deps.keeper.exclusive(async () => await this.#step(signal));
       } catch (error) {
         if (signal.aborted) return;
         this.#deps.logger.warn({ err: error }, 'the registration cannot go on now');
@@ -96,10 +99,6 @@ export class Registrar implements AsyncDisposable {
       await this.#wake.waitAtMost(wait, this.#deps.clock, signal).catch(() => undefined);
       this.#isIdle = false;
     }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#client?.client[Symbol.asyncDispose]();
   }
 
   /** Answers how long nothing will be to do, in milliseconds. */
@@ -116,7 +115,7 @@ export class Registrar implements AsyncDisposable {
     }
     const keys = await ensureKeypair(this.#deps.api, cluster, signal);
     this.#deps.onKeys(keys);
-    const credentials = await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal);
+    const credentials = await this.#deps.keeper.read(signal);
     const spent = spentTokenCondition(cluster, credentials);
     if (spent !== undefined) this.#deps.onSpentToken(spent);
     const inResource = cluster.spec.registration?.token;
@@ -133,7 +132,10 @@ export class Registrar implements AsyncDisposable {
       }
       if (credentials.spentTokens.includes(registrationFingerprint(token))) await this.#forgetToken(cluster, signal);
     }
-    if (credentials.token !== undefined) return this.#use(credentials, cluster);
+    if (credentials.token !== undefined) {
+      await this.#deps.keeper.tidy(credentials, signal);
+      return this.#use(credentials, 'found');
+    }
     if (this.#refused.size === 0) {
       this.#deps.onAuthenticated({
         type: 'Authenticated',
@@ -160,25 +162,37 @@ export class Registrar implements AsyncDisposable {
     credentials: Credentials,
     signal: AbortSignal,
   ): Promise<number> {
-    const clusterUid = await kubeSystemUid(this.#deps.api, signal);
-    const client = this.#clientFor(cluster, credentials.caCertificate);
-    const outcome = await registerCluster(client, { token, clusterUid, publicKey: keys.publicJwk }, signal);
+    const { api, keeper, contact, logger } = this.#deps;
+    const clusterUid = await kubeSystemUid(api, signal);
+    const client = keeper.clientFor(credentials);
+    const wantsCertificate =
+      cluster.spec.security?.mtls?.enabled === true && credentials.clientCertificate?.from !== 'admin';
+    const request = wantsCertificate ? await requestCertificate() : undefined;
+    const csr = request === undefined ? {} : { csr: request.csr };
+    const outcome = await registerCluster(client, { token, clusterUid, publicKey: keys.publicJwk, ...csr }, signal);
+    const fingerprint = registrationFingerprint(token);
     switch (outcome.state) {
       case 'registered': {
-        this.#deps.contact.answered();
-        const spent = [registrationFingerprint(token), ...credentials.spentTokens];
-        await this.#store(cluster, await this.#withFittingRoots(outcome.granted, cluster, signal), spent, signal);
-        await labelKeypair(this.#deps.api, cluster, outcome.granted.cluster_id, signal);
+        contact.answered();
+        const granted = await this.#withFittingRoots(outcome.granted, cluster, signal);
+        const spentTokens = [fingerprint, ...credentials.spentTokens];
+        const { certificate, fault } = fittingCertificate(granted.client_certificate, request?.key);
+        if (fault !== undefined) logger.warn({ fault }, 'the client certificate of the registration is not used');
+        await keeper.save({ ...newCredentials(granted), ...certificate, spentTokens }, undefined, signal);
+        await labelKeypair(api, cluster, granted.cluster_id, signal);
+        await publicKeySent(api, cluster, keys.publicJwk, signal);
         this.#failures = 0;
-        this.#deps.logger.info({ clusterId: outcome.granted.cluster_id }, 'registered');
-        this.#deps.onRegistered(outcome.granted.cluster_id);
+        logger.info({ clusterId: granted.cluster_id }, 'registered');
+        this.#deps.onRegistered(granted.cluster_id);
+        this.#deps.onJudged({ token: fingerprint, state: 'registered' });
         if (place === 'secret') await this.#forgetToken(cluster, signal);
-        return this.#use(await readCredentials(this.#deps.api, cluster.metadata.namespace ?? '', signal), cluster);
+        return this.#use(await keeper.read(signal), 'registered');
       }
       case 'refused':
-        this.#deps.contact.answered();
-        this.#refused.set(place, registrationFingerprint(token));
-        this.#deps.logger.error({ reason: outcome.reason }, outcome.message);
+        contact.answered();
+        this.#refused.set(place, fingerprint);
+        logger.error({ reason: outcome.reason }, outcome.message);
+        this.#deps.onJudged({ token: fingerprint, ...outcome });
         this.#deps.onAuthenticated({
           type: 'Authenticated',
           status: 'False',
@@ -187,7 +201,8 @@ export class Registrar implements AsyncDisposable {
         });
         return LOOK_MS;
       case 'unavailable':
-        this.#deps.contact.failed(outcome.message);
+        if (outcome.answered) contact.answered();
+        else contact.failed(outcome.message);
         return Math.max(outcome.retryAfterMs ?? 0, this.#retry());
     }
   }
@@ -210,28 +225,8 @@ export class Registrar implements AsyncDisposable {
     }
   }
 
-  /** The token is spent, so the answer must not be lost to one failed write. */
-  async #store(
-    cluster: Cluster,
-    granted: RegisterResponse,
-    spentTokens: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await storeCredentials(this.#deps.api, cluster, granted, spentTokens, signal);
-        return;
-      } catch (error) {
-        if (signal.aborted) throw error;
-        this.#deps.logger.warn({ err: error, attempt }, 'the new credential cannot be saved yet');
-        await this.#deps.clock.sleep(backoffMs(RETRY, attempt, this.#deps.random), signal);
-      }
-    }
-  }
-
-  #use(credentials: Credentials, cluster: Cluster): number {
-    const { token, clusterId = cluster.status?.clusterId } = credentials;
-    if (token === undefined || clusterId === undefined) {
+  #use(credentials: Credentials, origin: CredentialOrigin): number {
+    if (!this.#deps.keeper.use(credentials, origin)) {
       this.#deps.onAuthenticated({
         type: 'Authenticated',
         status: 'False',
@@ -242,29 +237,8 @@ export class Registrar implements AsyncDisposable {
       return LOOK_MS;
     }
     this.#failures = 0;
-    const identity = { token, clusterId };
-    const client = this.#clientFor(cluster, credentials.caCertificate);
-    if (!this.#deps.session.uses(client, identity)) {
-      this.#deps.onCredentials({ ...credentials, clusterId });
-      this.#deps.session.use(client, identity);
-    }
     const works = this.#deps.session.state !== 'stopped' && this.#deps.contact.state === 'connected';
     return works ? IDLE_MS : LOOK_MS;
-  }
-
-  /** One client for one address and CA; another address or CA gets another. */
-  #clientFor(cluster: Cluster, caCertificate: string): AgentClient {
-    const baseUrl = cluster.spec.controlPlaneBaseUrl;
-    const key = `${baseUrl}\n${caCertificate}`;
-    if (this.#client?.key === key) return this.#client.client;
-    const old = this.#client?.client;
-    const { clock, mayWrite, onConfigRevision, onServiceVersion } = this.#deps;
-    const userAgent = USER_AGENT;
-    const heard = { onConfigRevision, onServiceVersion };
-    const client = new AgentClient({ baseUrl, caCertificate, userAgent, clock, mayWrite, ...heard });
-    this.#client = { client, key };
-    old?.[Symbol.asyncDispose]().catch(() => undefined);
-    return client;
   }
 
   #misconfigured(message: string): void {
@@ -276,6 +250,18 @@ export class Registrar implements AsyncDisposable {
     this.#failures += 1;
     return backoffMs(RETRY, this.#failures, this.#deps.random);
   }
+}
+
+function newCredentials(granted: RegisterResponse): Omit<NewCredentials, 'spentTokens'> {
+  return {
+    token: new Secret(granted.token),
+    clusterId: granted.cluster_id,
+    expiresAt: granted.expires_at,
+    rotateAfter: granted.rotate_after,
+    caCertificate: granted.ca_certificate,
+    keepsCertificate: false,
+    signingKeys: granted.signing_public_keys.keys,
+  };
 }
 
 /** The UID of `kube-system` names a cluster for its lifetime. */

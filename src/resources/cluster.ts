@@ -164,6 +164,36 @@ export const ClusterStatus = Type.Object(
         description: "The control plane's current key that verifies payload signatures, as compact JWK JSON.",
       }),
     ),
+    signingKeys: Type.Optional(
+      Type.Object(
+        {
+          registration: Type.Optional(
+            Type.String({
+              maxLength: 64,
+              description: 'Fingerprint of the registration token whose registration pinned the first of them.',
+            }),
+          ),
+          accepted: Type.Array(Type.String({ maxLength: 4096, description: 'A public key as compact JWK JSON.' }), {
+            maxItems: 16,
+            description: 'Keys whose signatures count here, the current one first.',
+          }),
+        },
+        { description: "The control plane's signing keys that were pinned, or endorsed by one that was." },
+      ),
+    ),
+    registration: Type.Optional(
+      Type.Object(
+        {
+          token: Type.String({ maxLength: 64, description: 'Fingerprint of the token, never the token.' }),
+          state: oneOf(['registered', 'refused'], { description: 'What became of it: registered or refused.' }),
+          reason: Type.Optional(Type.String({ maxLength: 128, description: 'Why it was refused, for machines.' })),
+          message: Type.Optional(
+            Type.String({ maxLength: 4096, description: 'Why it was refused and what to do, for people.' }),
+          ),
+        },
+        { description: 'The registration token that was offered last.' },
+      ),
+    ),
     conditions: Type.Optional(Conditions),
   },
   {

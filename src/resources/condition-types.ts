@@ -11,7 +11,8 @@ export type OperationConditionType = (typeof OPERATION_CONDITIONS)[number];
  * in it applied. `RemovedWithoutTombstone`: files vanished from the source and their objects were kept. `Stalled`:
  * nothing will change without a person. `SourceHistoryRewritten`: the branch was force-pushed, and read on from its new tip.
  * `NamespacesGranted`: every namespace that is allowed and labelled has the operator's RoleBinding.
- * `RegistrationTokenSpent`: the token in the spec is used and can be taken out.
+ * `RegistrationTokenSpent`: the token in the spec is used and can be taken out. `SigningKeyTrusted`: False where the
+ * control plane signs with a key that is neither pinned nor endorsed.
  */
 export const CLUSTER_CONDITIONS = [
   'Authenticated',
@@ -27,5 +28,6 @@ export const CLUSTER_CONDITIONS = [
   'VersionSupported',
   'RegistrationTokenSpent',
   'NamespacesGranted',
+  'SigningKeyTrusted',
 ] as const;
 export type ClusterConditionType = (typeof CLUSTER_CONDITIONS)[number];

@@ -1,5 +1,8 @@
 import type { Condition } from '../protocol/condition.ts';
 
+/** A condition as a writer gives it; most leave the time to `setCondition`. */
+export type NewCondition = Omit<Condition, 'lastTransitionTime'> & { readonly lastTransitionTime?: string };
+
 /** What a condition holds, on the wire and in a status. */
 const MAX_MESSAGE = 32_768;
 
@@ -15,18 +18,16 @@ export function isTrue(list: readonly Condition[] | undefined, type: string): bo
 
 /**
  * The list with `next` in place of the condition of its type, or at the end. `lastTransitionTime` is `now` when the
- * status differs from before and stays otherwise, whatever reason and message say (Kubernetes API conventions).
+ * status differs from before and stays otherwise, whatever reason and message say (Kubernetes API conventions). A time that
+ * `next` brings holds: a credential that was rotated is a transition of its own (decisions, "Events").
  * The list itself is not changed; when nothing differs, the very same list comes back, so that no write follows.
  */
-export function setCondition(
-  list: readonly Condition[],
-  next: Omit<Condition, 'lastTransitionTime'>,
-  now: Date,
-): readonly Condition[] {
+export function setCondition(list: readonly Condition[], next: NewCondition, now: Date): readonly Condition[] {
   const index = list.findIndex((condition) => condition.type === next.type);
   const before = list[index];
   const kept = before?.status === next.status ? before.lastTransitionTime : undefined;
-  const after: Condition = { ...bounded(next), lastTransitionTime: kept ?? now.toISOString() };
+  const at = next.lastTransitionTime ?? kept ?? now.toISOString();
+  const after: Condition = { ...bounded(next), lastTransitionTime: at };
   if (before === undefined) return [...list, after];
   return isSame(before, after) ? list : list.with(index, after);
 }

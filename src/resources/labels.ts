@@ -25,6 +25,8 @@ export const DEFAULT_RELEASE_SERVICE_ACCOUNT = 'service-applications';
 export const ALLOWED_OPERATIONS_ANNOTATION = 'ops.service.io/allowed-operations';
 /** On every delivered object: the control plane's signature over it (decisions, "Jobs"). */
 export const SIGNATURE_ANNOTATION = 'app.service.io/signature';
+/** On the Cluster: any new value makes a new encryption key of the cluster; those before it only decrypt from then on. */
+export const ROTATE_KEYPAIR_ANNOTATION = 'ops.service.io/rotate-keypair';
 /** On an object, a namespace or the Cluster: stops all writes there. */
 export const PAUSED_ANNOTATION = 'ops.service.io/paused';
 

@@ -126,8 +126,22 @@ export const Reason = {
   CredentialExpired: 'CredentialExpired',
   /** Authenticated=False: the control plane does not accept the credential; an admin must act. */
   CredentialRefused: 'CredentialRefused',
-  /** Authenticated=True: the credential was replaced in time. Not set yet. */
+  /** Authenticated=True: the credential was replaced by schedule or on request. */
   CredentialRotated: 'CredentialRotated',
+  /** Authenticated=True: the control plane did not know the credential any more and gave another, sealed to the cluster's key. */
+  CredentialRecovered: 'CredentialRecovered',
+  /** Authenticated=True: the credential works and cannot be replaced; the message says why and when it ends. */
+  CredentialRotationFailed: 'CredentialRotationFailed',
+  /** Authenticated=True: mTLS is wanted, and the control plane gave no client certificate that could be shown. */
+  ClientCertificateMissing: 'ClientCertificateMissing',
+  /** SigningKeyTrusted=False: the control plane's signing key is neither the pinned one nor endorsed by it. */
+  SigningKeyNotTrusted: 'SigningKeyNotTrusted',
+  /** SigningKeyTrusted=True: every signing key that the control plane names counts. */
+  SigningKeysAccepted: 'SigningKeysAccepted',
+  /** Stalled=True: what answers at the address has not the endpoints of the specification; the message names them. */
+  EndpointMissing: 'EndpointMissing',
+  /** Stalled=False: the endpoints that were missing are there. */
+  EndpointsFound: 'EndpointsFound',
   /** Authenticated=False: the record is disabled at the control plane. */
   ClusterDisabled: 'ClusterDisabled',
   /** Authenticated=False: the record is bound to another cluster. */

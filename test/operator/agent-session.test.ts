@@ -21,6 +21,7 @@ class SessionRun implements AsyncDisposable {
   readonly client: AgentClient;
   readonly session: AgentSession;
   stored: AgentIdentity | undefined;
+  refreshes = 0;
 
   constructor(plane: FakeControlPlane) {
     this.plane = plane;
@@ -28,7 +29,13 @@ class SessionRun implements AsyncDisposable {
     this.session = new AgentSession({
       contact: new Contact({ clock: systemClock, onChange: (state) => void this.contacts.push(state) }),
       logger: createLogger('test', 'silent'),
-      reread: async () => this.stored,
+      refresh: async (refused) => {
+        this.refreshes += 1;
+        const other = this.stored?.token.expose() !== refused.token.expose();
+        if (!other || this.stored === undefined) return { state: 'refused' };
+        this.session.use(this.client, this.stored);
+        return { state: 'replaced' };
+      },
       onAuthenticated: ({ status, reason }) => void this.authenticated.push(`${status} ${reason}`),
     });
   }

@@ -40,7 +40,7 @@ class LoopRun implements AsyncDisposable {
     this.session = new AgentSession({
       contact,
       logger,
-      reread: async () => IDENTITY,
+      refresh: async () => ({ state: 'refused' }),
       onAuthenticated: () => undefined,
     });
     this.loop = new ConfigLoop({

@@ -29,7 +29,7 @@ export function aConfig(change: Partial<AgentConfig> = {}): AgentConfig {
     delivery_epoch: 1,
     intervals: { rotate_seconds: 604_800, heartbeat_seconds: 3600, event_batch_ms: 5, event_batch_size: 100 },
     security: { requireSignedPayloads: false, requireEncryptedSecretPayloads: false },
-    signing_public_keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' }] },
+    signing_public_keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1' }] },
     ...change,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openGitTarget } from '../../src/operator/open-git-target.ts';
 import { policyOf, projectionOf, securityOf } from '../../src/operator/projection.ts';
+import { followKeys } from '../../src/operator/signing-key-pins.ts';
 import { encryptTo, generateEncryptionKeypair } from '../../src/protocol/jwe.ts';
 import type { Cluster, ClusterSpec } from '../../src/resources/cluster.ts';
 import { aConfig, CLUSTER_ID } from './fake-control-plane.ts';
@@ -16,7 +17,8 @@ function aCluster(spec: Partial<ClusterSpec> = {}, annotations: Record<string, s
 
 describe('the projection', () => {
   it('is the policy, and becomes one again from what stands in the status', () => {
-    const status = projectionOf(aConfig({ connectivity_mode: 'gitops', delivery_epoch: 3 }), '17');
+    const config = aConfig({ connectivity_mode: 'gitops', delivery_epoch: 3 });
+    const status = { ...projectionOf(config, '17'), ...followKeys({}, config).change };
     expect(status).toMatchObject({ clusterId: CLUSTER_ID, configRevision: '17', odooPublicKey: expect.any(String) });
     expect(policyOf(status, aCluster())).toEqual({
       clusterId: CLUSTER_ID,
@@ -25,7 +27,7 @@ describe('the projection', () => {
       allowedNamespaces: ['shop'],
       catalogEntries: [],
       operationTemplates: [],
-      signingKeys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' }],
+      signingKeys: config.signing_public_keys.keys,
       requireSignedPayloads: false,
       requireEncryptedSecretPayloads: false,
       paused: false,

@@ -1,0 +1,52 @@
+import type { Condition } from '../protocol/condition.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { AgentAnswer } from './agent-answer.ts';
+import type { AgentCall } from './agent-client.ts';
+import { AGENT_PATHS } from './agent-paths.ts';
+
+export interface MissingEndpointsDeps {
+  readonly baseUrl: () => string;
+  readonly set: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
+}
+
+/** Specification, "Endpoints": a control plane may be without the others. */
+const REQUIRED: readonly string[] = [AGENT_PATHS.register, AGENT_PATHS.rotate, AGENT_PATHS.events];
+const JOBS = '/api/agent/jobs';
+
+/**
+ * The only writer of `Stalled` on this operator's Cluster: True while the control plane answers that it has no such endpoint
+ * where the specification has one. A job that is gone is another 404, and none of this one's business.
+ */
+export class MissingEndpoints {
+  readonly #deps: MissingEndpointsDeps;
+  readonly #missing = new Set<string>();
+  #told = false;
+
+  constructor(deps: MissingEndpointsDeps) {
+    this.#deps = deps;
+  }
+
+  note({ method, path }: Pick<AgentCall, 'method' | 'path'>, answer: AgentAnswer): void {
+    const [place = ''] = path.split('?');
+    const isRequired = REQUIRED.includes(place) || place === JOBS || place.startsWith(`${JOBS}/`);
+    if (!isRequired || answer.state === 'unavailable') return;
+    const endpoint = `${method} ${place.replace(/^(\/api\/agent\/jobs\/)[^/]+/, '$1{jobId}')}`;
+    const isMissing = answer.state === 'refused' && answer.code === 'not_found';
+    if (isMissing === this.#missing.has(endpoint)) return;
+    if (isMissing) this.#missing.add(endpoint);
+    else this.#missing.delete(endpoint);
+    this.#tell();
+  }
+
+  #tell(): void {
+    const type = 'Stalled';
+    if (this.#missing.size > 0) {
+      const message = `${this.#deps.baseUrl()} answers and has no ${[...this.#missing].join(', ')}. Set spec.controlPlaneBaseUrl to the address of the control plane, without /api/agent, or upgrade the control plane.`;
+      this.#told = true;
+      this.#deps.set({ type, status: 'True', reason: Reason.EndpointMissing, message });
+    } else if (this.#told) {
+      const message = 'The control plane has every endpoint that was asked for.';
+      this.#deps.set({ type, status: 'False', reason: Reason.EndpointsFound, message });
+    }
+  }
+}
