@@ -1,3 +1,5 @@
+import { textTable } from './text-table.ts';
+
 /** What is shown of a cluster of the admin API's list. */
 export interface ListedCluster {
   readonly id: string;
@@ -9,22 +11,11 @@ export interface ListedCluster {
   readonly lastContactAt?: string;
 }
 
-const GAP = 3;
 const HEADER = ['SLUG', 'ID', 'STATUS', 'MODE', 'CONNECTED', 'LAST CONTACT'];
 
-/** A line for each cluster below a header line, in columns as `kubectl get` prints them. */
+/** A line for each cluster below a header line. */
 export function clusterTable(clusters: readonly ListedCluster[]): string {
-  const rows = [HEADER, ...clusters.map(cellsOf)];
-  const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)) + GAP);
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  return textTable([HEADER, ...clusters.map(cellsOf)]);
 }
 
 function cellsOf({ slug, id, status, connectivityMode, conditions, lastContactAt }: ListedCluster): string[] {

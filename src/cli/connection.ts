@@ -23,7 +23,7 @@ export function withConnection(command: Command): Command {
 export async function callControlPlane<T>(
   options: ConnectionOptions,
   deps: Pick<CliDeps, 'env'>,
-  ...[method, path]: Parameters<AdminClient['call']>
+  ...[method, path, body]: Parameters<AdminClient['call']>
 ): Promise<T> {
   const baseUrl = options.server ?? deps.env['SERVICECTL_SERVER'];
   const tokenFile = options.tokenFile ?? deps.env['SERVICECTL_TOKEN_FILE'];
@@ -36,9 +36,9 @@ export async function callControlPlane<T>(
   if (tokenFile === undefined || tokenFile === '') throw new CliError(EXIT.usage, 'there is no admin token', HOW);
   const client = new AdminClient({ baseUrl: baseUrl.replace(/\/+$/, ''), token: readToken(tokenFile) });
   try {
-    return await client.call<T>(method, path);
+    return await client.call<T>(method, path, body);
   } catch (error) {
-    throw inWords(error, baseUrl, tokenFile);
+    throw inWords(error, { baseUrl, tokenFile, path });
   }
 }
 
@@ -61,13 +61,19 @@ function readToken(file: string): Secret {
   return new Secret(text);
 }
 
-function inWords(error: unknown, baseUrl: string, tokenFile: string): CliError {
+function inWords(
+  error: unknown,
+  call: { readonly baseUrl: string; readonly tokenFile: string; readonly path: string },
+): CliError {
+  const { baseUrl, tokenFile, path } = call;
   if (error instanceof AdminApiError) {
     const next =
       error.status === 401
         ? `Put an admin token of this control plane into ${tokenFile}`
         : error.status === 404
-          ? 'See which clusters there are: servicectl clusters list'
+          ? path.startsWith('/channel/webhooks')
+            ? 'See which webhooks there are: servicectl channel webhooks list'
+            : 'See which clusters there are: servicectl clusters list'
           : undefined;
     const id = error.requestId === '' ? '' : `, request ${error.requestId}`;
     return new CliError(EXIT.failed, `${error.message} (${error.code}${id})`, next, { cause: error });

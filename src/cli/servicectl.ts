@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
+import { addChannelCommands } from './channel-commands.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
@@ -24,6 +25,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addOperatorCommands(program, deps);
   addNamespaceCommands(program, deps);
   addClusterCommands(program, deps);
+  addChannelCommands(program, deps);
   inherit(program);
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -4,7 +4,7 @@ import { newId } from '../../protocol/ids.ts';
 import { refusal } from '../../protocol/parse.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { Secret } from '../../runtime/secret.ts';
+import type { Secret } from '../../runtime/secret.ts';
 import type { MasterKey } from '../master-key.ts';
 import type { ChannelWebhookRowRead } from '../store/channel-outbox.ts';
 import { findWebhook, insertWebhook, listWebhooks } from '../store/channel-webhooks.ts';

@@ -59,11 +59,11 @@ export async function queueLengths(db: Kysely<Database>, organizationId: string)
   const rows = await db
     .selectFrom('channel_outbox')
     .innerJoin('channel_webhooks', 'channel_webhooks.id', 'channel_outbox.webhook_id')
-    .select(['channel_outbox.webhook_id', sql<number>`count(*)`.as('waiting')])
+    .select(['channel_outbox.webhook_id', sql<number>`cast(count(*) as integer)`.as('waiting')])
     .where('channel_webhooks.organization_id', '=', organizationId)
     .groupBy('channel_outbox.webhook_id')
     .execute();
-  return new Map(rows.map(({ webhook_id: id, waiting }) => [id, Number(waiting)]));
+  return new Map(rows.map(({ webhook_id: id, waiting }) => [id, waiting]));
 }
 
 /**

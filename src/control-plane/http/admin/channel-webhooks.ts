@@ -113,7 +113,7 @@ function viewWebhook(row: ChannelWebhookRowRead, waiting: number) {
     /** Messages not sent yet, of at most `maxWaiting`; the oldest beyond that are dropped. */
     waiting,
     maxWaiting: MAX_QUEUED,
-    dropped: Number(row.dropped),
+    dropped: row.dropped,
     ...ifKnown('lastSentAt', row.last_sent_at),
     ...ifKnown('failingSince', row.failing_since),
     ...ifKnown('lastError', row.last_error),

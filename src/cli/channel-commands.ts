@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { Option, type Command } from 'commander';
+import { CHANNEL_CATEGORIES } from '../events/ingest/channel-reasons.ts';
+import { CliError, EXIT } from './cli-error.ts';
+import type { CliDeps } from './cli-deps.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { textTable } from './text-table.ts';
+
+interface Message {
+  readonly at: string;
+  readonly text: string;
+}
+
+interface Webhook {
+  readonly name: string;
+  readonly host: string;
+  readonly waiting: number;
+  readonly dropped: number;
+  readonly lastSentAt?: string;
+  readonly lastError?: string;
+  readonly disabledAt?: string;
+  readonly disabledReason?: string;
+}
+
+interface ListOptions extends ConnectionOptions {
+  readonly cluster?: string;
+  readonly category?: string;
+  readonly reason?: string;
+  readonly limit: string;
+  readonly output: 'text' | 'json';
+}
+
+/** `servicectl channel …`: the organization's discussion channel and the webhooks that it is sent to. */
+export function addChannelCommands(program: Command, deps: CliDeps): void {
+  const channel = program.command('channel').description('what became of deploys, backups and credentials');
+
+  withConnection(channel.command('list'))
+    .description('prints the newest messages, the newest first')
+    .option('--cluster <cluster>', 'of one cluster alone: slug or id')
+    .addOption(new Option('--category <category>', 'of one category alone').choices(CHANNEL_CATEGORIES))
+    .option('--reason <reason>', 'with one reason alone, such as HelmReleaseUpgradeFailed')
+    .option('--limit <number>', 'how many: 1 to 500', '50')
+    .addOption(outputOption())
+    .action(async (options: ListOptions) => {
+      const query = new URLSearchParams({ limit: options.limit });
+      for (const filter of ['cluster', 'category', 'reason'] as const) {
+        const value = options[filter];
+        if (value !== undefined) query.set(filter, value);
+      }
+      const { items } = await callControlPlane<{ readonly items: readonly Message[] }>(
+        options,
+        deps,
+        'GET',
+        `/channel?${query}`,
+      );
+      deps.out(options.output === 'json' ? json({ items }) : items.map(({ at, text }) => `${at}  ${text}\n`).join(''));
+    });
+
+  const webhooks = channel.command('webhooks').description('where the channel is also sent, such as to Slack');
+  addWebhookCommands(webhooks, deps);
+}
+
+function addWebhookCommands(webhooks: Command, deps: CliDeps): void {
+  withConnection(webhooks.command('list'))
+    .description('prints the webhooks: host, what waits, what was dropped, and what is wrong')
+    .addOption(outputOption())
+    .action(async (options: ConnectionOptions & { readonly output: 'text' | 'json' }) => {
+      const list = await callControlPlane<{ readonly items: readonly Webhook[] }>(
+        options,
+        deps,
+        'GET',
+        '/channel/webhooks',
+      );
+      deps.out(options.output === 'json' ? json(list) : webhookTable(list.items));
+    });
+
+  withConnection(webhooks.command('add'))
+    .argument('<name>', "lower-case letters, digits and '-'")
+    .description('adds a webhook and prints the key that its messages are signed with, which is shown this once')
+    .requiredOption(
+      '--url-file <file>',
+      'file that holds the https:// address, which is a secret; - reads it from standard input',
+    )
+    .action(async (name: string, options: ConnectionOptions & { readonly urlFile: string }) => {
+      const body = { name, url: readUrl(options.urlFile) };
+      const { secret } = await callControlPlane<{ readonly secret: string }>(
+        options,
+        deps,
+        'POST',
+        '/channel/webhooks',
+        body,
+      );
+      deps.out(`${secret}\n`);
+    });
+
+  withConnection(webhooks.command('test'))
+    .argument('<name>', 'of the webhook')
+    .description('sends a test message past the queue and prints what came back')
+    .action(async (name: string, options: ConnectionOptions) => {
+      const path = `${at(name)}/test`;
+      const answer = await callControlPlane<{ readonly taken: boolean; readonly answer: string }>(
+        options,
+        deps,
+        'POST',
+        path,
+      );
+      if (!answer.taken) throw new CliError(EXIT.failed, `the test message was not taken: ${answer.answer}`);
+      deps.out(`${answer.answer}\n`);
+    });
+
+  withConnection(webhooks.command('enable'))
+    .argument('<name>', 'of the webhook')
+    .description('takes a webhook up again that was given up')
+    .action(async (name: string, options: ConnectionOptions) => {
+      await callControlPlane(options, deps, 'POST', `${at(name)}/enable`);
+      deps.out(`webhook ${name} is sent to again\n`);
+    });
+
+  withConnection(webhooks.command('delete'))
+    .argument('<name>', 'of the webhook')
+    .description('deletes a webhook with what waits for it')
+    .action(async (name: string, options: ConnectionOptions) => {
+      await callControlPlane(options, deps, 'DELETE', at(name));
+      deps.out(`webhook ${name} is deleted\n`);
+    });
+}
+
+function outputOption(): Option {
+  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
+}
+
+function at(name: string): string {
+  return `/channel/webhooks/${encodeURIComponent(name)}`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Never an argument: who knows the address can write into the channel, and everybody on a machine reads its arguments. */
+function readUrl(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8').trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new CliError(EXIT.usage, `the file ${file} cannot be read (${code})`, 'Put the address alone into it', {
+      cause: error,
+    });
+  }
+}
+
+function webhookTable(items: readonly Webhook[]): string {
+  return textTable([
+    ['NAME', 'HOST', 'STATE', 'WAITING', 'DROPPED', 'LAST SENT', 'REASON'],
+    ...items.map(({ name, host, waiting, dropped, lastSentAt, lastError, disabledAt, disabledReason }) => [
+      name,
+      host,
+      disabledAt !== undefined ? 'given up' : lastError !== undefined ? 'failing' : 'ok',
+      String(waiting),
+      String(dropped),
+      lastSentAt ?? '-',
+      disabledReason ?? lastError ?? '-',
+    ]),
+  ]);
+}
