@@ -19,7 +19,7 @@ export function rotateRoute(app: HttpServer, deps: RotateCredentialDeps & { read
       preValidation: async (request: FastifyRequest) => {
         // Not required: who has the token could sign as well. One that is there has to fit.
         if (request.headers[SIGNATURE_HEADER] !== undefined) await verify(request);
-        request.body ??= {};
+        if (request.body === undefined) request.body = {};
       },
       schema: { body: RotateRequest },
     },

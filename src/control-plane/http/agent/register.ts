@@ -18,7 +18,7 @@ export function registerRoute(app: HttpServer, deps: RegisterClusterDeps & { rea
       ...limited(deps.rateLimits, 'register'),
       // The token may come in the header alone; then there need not be a body.
       preValidation: async (request) => {
-        request.body ??= {};
+        if (request.body === undefined) request.body = {};
       },
       schema: { body: RegisterRequest },
     },
