@@ -4,7 +4,15 @@ import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { renderQueued } from './render-queued.ts';
-import { nextBatch, queuesWithWork, workQueueKey, type QueuedIntent, type WorkQueue } from './store/delivery-queue.ts';
+import {
+  deliveryLock,
+  nextBatch,
+  queuesWithWork,
+  workQueueKey,
+  type QueuedIntent,
+  type WorkQueue,
+} from './store/delivery-queue.ts';
+import { withExclusive, type Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
 import { storeReceipt } from './store/receipts.ts';
 import { TargetStates } from './target-states.ts';
@@ -43,7 +51,7 @@ export interface DeliveryLoopDeps {
  *                └── crash ──────────► accepted    (delivered again; the transport recognises what is there)
  * ```
  *
- * One batch is in flight per target, and targets do not wait for each other.
+ * One batch is in flight per target, whichever replica delivers it, and targets do not wait for each other.
  */
 export class DeliveryLoop {
   readonly #deps: DeliveryLoopDeps;
@@ -96,7 +104,7 @@ export class DeliveryLoop {
       const work = this.#work(key, queue, stop, cut).finally(() => {
         this.#active.delete(key);
         // What was accepted while the last batch was in flight, or a backoff to wait for.
-        this.#deps.wakeups.notify(DELIVERY_TOPIC);
+        this.#deps.wakeups.wake(DELIVERY_TOPIC);
       });
       this.#active.set(key, work);
     }
@@ -105,19 +113,23 @@ export class DeliveryLoop {
 
   /** Batches of one target until it has no more work or fails. Never rejects. */
   async #work(key: string, queue: WorkQueue, stop: AbortSignal, cut: AbortSignal): Promise<void> {
+    const { store } = this.#deps;
     try {
-      while (!stop.aborted) {
-        const batch = await nextBatch(this.#deps.store.db, queue, MAX_BATCH);
-        if (batch.length === 0) return;
-        const unfinished = await this.#deliver(queue, batch, cut);
-        if (unfinished === undefined) {
-          this.#targets.succeeded(key);
-          continue;
+      const turn = await withExclusive(store, deliveryLock(key), async (held) => {
+        while (!stop.aborted) {
+          const batch = await nextBatch(store.db, queue, MAX_BATCH);
+          if (batch.length === 0) return;
+          const unfinished = await this.#deliver(queue, batch, cut, held);
+          if (unfinished === undefined) {
+            this.#targets.succeeded(key);
+            continue;
+          }
+          const retryInMs = this.#targets.failed(key);
+          this.#deps.logger.warn({ queue: key, retryInMs, why: unfinished }, 'intents not delivered; trying again');
+          return;
         }
-        const retryInMs = this.#targets.failed(key);
-        this.#deps.logger.warn({ queue: key, retryInMs, why: unfinished }, 'intents not delivered; trying again');
-        return;
-      }
+      });
+      if (!turn.granted) this.#targets.elsewhere(key);
     } catch (error) {
       if (cut.aborted) return;
       const retryInMs = this.#targets.failed(key);
@@ -126,7 +138,12 @@ export class DeliveryLoop {
   }
 
   /** Delivers a batch and stores its receipts. Answers why some of it must be tried again, if so. */
-  async #deliver(queue: WorkQueue, batch: readonly QueuedIntent[], cut: AbortSignal): Promise<string | undefined> {
+  async #deliver(
+    queue: WorkQueue,
+    batch: readonly QueuedIntent[],
+    cut: AbortSignal,
+    held: Held,
+  ): Promise<string | undefined> {
     const { rendered, refused } = await renderQueued(this.#deps.store.db, batch);
     const waiting = new Map(batch.map((intent) => [intent.id, intent]));
     let unfinished: string | undefined;
@@ -141,11 +158,11 @@ export class DeliveryLoop {
       }
       waiting.delete(receipt.intentId);
       if (receipt.state === 'delivered' && receipt.stored === true) this.#tell(intent, receipt);
-      else stored.push(this.#store(intent, receipt));
+      else stored.push(this.#store(intent, receipt, held));
     };
     try {
       for (const receipt of refused) take(receipt);
-      const signal = AbortSignal.any([cut, AbortSignal.timeout(BATCH_TIMEOUT_MS)]);
+      const signal = AbortSignal.any([cut, held.signal, AbortSignal.timeout(BATCH_TIMEOUT_MS)]);
       await Promise.all(
         byTarget(queue, rendered).map(async ({ target, part }) => {
           const delivery = await this.#deps.open(target);
@@ -159,10 +176,13 @@ export class DeliveryLoop {
     return waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`);
   }
 
-  async #store(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>): Promise<void> {
+  async #store(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>, held: Held): Promise<void> {
     const { store, clock, wakeups } = this.#deps;
     const at = clock.now().toISOString();
-    const configChanged = await store.write(async (trx) => await storeReceipt(trx, intent, receipt, at));
+    const configChanged = await store.write(async (trx) => {
+      await held.fence(trx);
+      return await storeReceipt(trx, intent, receipt, at);
+    });
     if (configChanged) wakeups.notify(configTopic(intent.cluster_id));
     this.#tell(intent, receipt);
   }

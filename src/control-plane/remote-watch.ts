@@ -4,6 +4,8 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { repeat } from './repeat.ts';
 import { directoriesOfRepository, replaceDesiredRevision } from './store/clusters.ts';
+import { deliveryLock, workQueueKey } from './store/delivery-queue.ts';
+import { withExclusive } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
 import { repositoriesInUse } from './store/repositories.ts';
 import { configTopic } from './topics.ts';
@@ -47,10 +49,15 @@ export class RemoteWatch {
 
   /** One look at every repository. */
   async turn(stop: AbortSignal): Promise<void> {
-    for (const repositoryId of await repositoriesInUse(this.#deps.store.db)) {
+    const { store } = this.#deps;
+    for (const repositoryId of await repositoriesInUse(store.db)) {
       stop.throwIfAborted();
       try {
-        await this.#look(repositoryId, AbortSignal.any([stop, AbortSignal.timeout(OBSERVE_TIMEOUT_MS)]));
+        // A repository that is being written to at this moment is looked at next time.
+        await withExclusive(store, deliveryLock(workQueueKey({ mode: 'gitops', repositoryId })), async (held) => {
+          const signal = AbortSignal.any([stop, held.signal, AbortSignal.timeout(OBSERVE_TIMEOUT_MS)]);
+          await this.#look(repositoryId, signal);
+        });
       } catch (error) {
         stop.throwIfAborted();
         this.#deps.logger.warn({ err: error, repositoryId }, 'a repository cannot be read; looking again later');

@@ -24,8 +24,9 @@ import { openMasterKey } from './master-key.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { LastContact } from './store/last-contact.ts';
+import { runExclusive } from './store/exclusive.ts';
 import { openStore } from './store/open-store.ts';
-import { RemoteWatch } from './remote-watch.ts';
+import { RemoteWatch, type RemoteWatchDeps } from './remote-watch.ts';
 import { TidyLoop } from './tidy-loop.ts';
 import { signRendered } from './sign-rendered.ts';
 import { readTlsFiles } from './tls-files.ts';
@@ -142,7 +143,13 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       hostUrl: () => hostUrl,
     }),
   );
+  const open: RemoteWatchDeps['open'] = async (target) => await deliveries.open(target);
+  const remoteWatch = new RemoteWatch({ ...deps, store, wakeups, open });
+  const upkeep = new Upkeep({ store, wakeups, gitSources, clock, logger });
+  const tidyLoop = new TidyLoop({ ...deps, store, tidy: async (name, signal) => await host.tidy(name, signal) });
   const stop = new AbortController();
+  const atOneReplica = async (name: string, loop: { run(stop: AbortSignal): Promise<void> }): Promise<void> =>
+    await runExclusive({ ...deps, store }, name, async (signal) => await loop.run(signal), stop.signal);
   const loops = [
     new DeliveryLoop({
       ...deps,
@@ -151,16 +158,9 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       open: async (target) => await deliveries.open(target),
       sign: async (rendered) => await signRendered(signer, rendered),
     }).run(stop.signal),
-    new RemoteWatch({
-      ...deps,
-      store,
-      wakeups,
-      open: async (target) => await deliveries.open(target),
-    }).run(stop.signal),
-    new Upkeep({ store, wakeups, gitSources, clock, logger }).run(stop.signal),
-    new TidyLoop({ store, clock, logger, tidy: async (name, signal) => await host.tidy(name, signal) }).run(
-      stop.signal,
-    ),
+    atOneReplica('remote-watch', remoteWatch),
+    atOneReplica('upkeep', upkeep),
+    atOneReplica('tidy', tidyLoop),
     channel.run(stop.signal),
     relay.run(stop.signal),
     lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {

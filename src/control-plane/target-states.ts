@@ -4,6 +4,9 @@ import type { Clock } from '../runtime/clock.ts';
 /** Between two tries of one target. */
 const RETRY: BackoffPolicy = { minMs: 500, maxMs: 60_000 };
 
+/** At least, before a target that another replica writes to is tried. */
+const ELSEWHERE_MS = 1000;
+
 interface TargetState {
   attempts: number;
   notBefore: number;
@@ -36,6 +39,13 @@ export class TargetStates {
     const wait = backoffMs(RETRY, attempts, this.#random);
     this.#failing.set(key, { attempts, notBefore: this.#clock.now().getTime() + wait });
     return wait;
+  }
+
+  /** Another replica writes to it: looked at again soon, in case that one dies. */
+  elsewhere(key: string): void {
+    const attempts = this.#failing.get(key)?.attempts ?? 0;
+    const wait = ELSEWHERE_MS * (1 + this.#random());
+    this.#failing.set(key, { attempts, notBefore: this.#clock.now().getTime() + wait });
   }
 
   /** Forgets the targets that have no work any more. */

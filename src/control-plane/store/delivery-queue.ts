@@ -13,6 +13,11 @@ export function workQueueKey(queue: WorkQueue): string {
   return queue.mode === 'pull' ? 'pull' : `gitops/${queue.repositoryId}`;
 }
 
+/** What a replica holds while it writes to a queue's targets or reads a repository for comparison (`withExclusive`). */
+export function deliveryLock(key: string): string {
+  return `delivery/${key}`;
+}
+
 /** Every queue in which accepted intents wait. A cluster that cannot be delivered to is in none. */
 export async function queuesWithWork(db: Kysely<Database>): Promise<WorkQueue[]> {
   const ways = await db

@@ -37,6 +37,14 @@ interface Connection {
   readonly ended: AbortController;
 }
 
+/** One connection while it lasts: what is asked of it is asked of no later one. */
+export interface SessionConnection {
+  /** Aborts when it has ended. */
+  readonly signal: AbortSignal;
+  /** @throws AppError `unavailable` when it has ended or does not answer */
+  query(text: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
+}
+
 /**
  * One connection beside the pools, for what belongs to a connection and not to a transaction: notifications and locks. It
  * is made anew when it is lost; whoever relies on the present one watches its signal.
@@ -62,20 +70,27 @@ export class PostgresSession implements AsyncDisposable {
     return session;
   }
 
-  /** Aborts when the present connection has ended; aborted already while there is none. */
-  get signal(): AbortSignal {
-    return this.#connection?.ended.signal ?? AbortSignal.abort(unavailable('the connection to the database was lost'));
+  /** @throws AppError `unavailable` while there is none */
+  get connection(): SessionConnection {
+    const connection = this.#connection;
+    if (connection === undefined) throw unavailable('the connection to the database was lost');
+    const { client, ended } = connection;
+    return {
+      signal: ended.signal,
+      query: async (text, values = []) => {
+        ended.signal.throwIfAborted();
+        try {
+          return (await client.query<Record<string, unknown>>(text, [...values])).rows;
+        } catch (error) {
+          throw asPostgresError(error);
+        }
+      },
+    };
   }
 
   /** @throws AppError `unavailable` while there is no connection; a connection that does not answer is given up */
   async query(text: string, values: readonly unknown[] = []): Promise<readonly Record<string, unknown>[]> {
-    const connection = this.#connection;
-    if (connection === undefined) throw unavailable('the connection to the database was lost');
-    try {
-      return (await connection.client.query<Record<string, unknown>>(text, [...values])).rows;
-    } catch (error) {
-      throw asPostgresError(error);
-    }
+    return await this.connection.query(text, values);
   }
 
   /**

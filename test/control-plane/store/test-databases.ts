@@ -22,10 +22,10 @@ export const TEST_DATABASES: readonly { readonly name: string; readonly create: 
   { name: 'PostgreSQL', create: async () => testDatabase(await newPostgresDatabase(), () => undefined) },
 ];
 
+export async function openStoreAt(url: string): Promise<Store> {
+  return await openStore({ url, clock: new ManualClock(), logger: TEST_LOGGER });
+}
+
 function testDatabase(url: string, dispose: () => void): TestDatabase {
-  return {
-    url,
-    open: async () => await openStore({ url, clock: new ManualClock(), logger: TEST_LOGGER }),
-    [Symbol.dispose]: dispose,
-  };
+  return { url, open: async () => await openStoreAt(url), [Symbol.dispose]: dispose };
 }
