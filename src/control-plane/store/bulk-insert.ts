@@ -24,8 +24,12 @@ export function bulkInsert<Row extends object, Result = unknown>(
   columns: readonly (keyof Row & string)[],
   build: (trx: Kysely<Database>, rows: readonly Row[]) => { compile(): CompiledQuery<Result> },
 ): BulkInsert<Row, Result> {
-  const compiled = new Map<number, CompiledQuery<Result>>();
+  // Per kind of database too: each has a text of its own.
+  const compiledFor = new WeakMap<object, Map<number, CompiledQuery<Result>>>();
   const statement = (trx: Kysely<Database>, size: number): CompiledQuery<Result> => {
+    const kind = trx.getExecutor().adapter.constructor;
+    const compiled = compiledFor.get(kind) ?? new Map<number, CompiledQuery<Result>>();
+    compiledFor.set(kind, compiled);
     const known = compiled.get(size);
     if (known !== undefined) return known;
     // Numbers of their own show that the parameters stand in the order that `run` fills in.
