@@ -1,7 +1,7 @@
 import { parseExactJson } from '../protocol/exact-json.ts';
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { carryForward } from '../intent/carry-forward.ts';
+import { carriedSealedValues, carryForward } from '../intent/carry-forward.ts';
 import { checkIntent, throwIfRefused, throwIfTooLarge } from '../intent/check-intent.ts';
 import { intentIdempotencyKey } from '../intent/intent-key.ts';
 import type { IntentAction, IntentRecord } from '../intent/intent-record.ts';
@@ -15,15 +15,27 @@ import { newId } from '../protocol/ids.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
+import type { MasterKey } from './master-key.ts';
+import {
+  keysAreOlder,
+  sealSecretValues,
+  valuesToStore,
+  type SealedIntentValues,
+  type Sealing,
+} from './seal-secret-values.ts';
 import { appendAudit } from './store/audit.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
 import type { Store } from './store/open-store.ts';
+import { findOrganization } from './store/organizations.ts';
 import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
 import { valuesFaults } from './values-fit-schema.ts';
 import type { Wakeups } from './wakeups.ts';
+
+/** How often an intent is sealed anew because a key was replaced meanwhile. */
+const MAX_SEALINGS = 3;
 
 /** How each action is named in the audit. */
 const AUDIT_KINDS: Readonly<Record<IntentAction, string>> = {
@@ -38,6 +50,7 @@ export interface AcceptIntentDeps {
   readonly wakeups: Wakeups;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
+  readonly masterKey: Pick<MasterKey, 'derive'>;
 }
 
 export interface IntentSubmission {
@@ -62,20 +75,27 @@ export interface AcceptedIntent {
  * @throws AppError with every fault of the intent, or `conflict` for a request key that was used for another request
  */
 export async function acceptIntent(deps: AcceptIntentDeps, submission: IntentSubmission): Promise<AcceptedIntent> {
-  const accepted = await deps.store.write(async (trx) => await acceptIn(trx, deps, submission));
-  deps.wakeups.notify(DELIVERY_TOPIC);
-  return accepted;
+  for (let attempt = 1; attempt <= MAX_SEALINGS; attempt += 1) {
+    // Before the transaction, which sealing would hold up.
+    const sealing = await sealSecretValues(deps.store.db, submission.clusterId, submission.request);
+    const accepted = await deps.store.write(async (trx) => await acceptIn(trx, deps, submission, sealing));
+    if (accepted === 'keys changed') continue;
+    deps.wakeups.notify(DELIVERY_TOPIC);
+    return accepted;
+  }
+  throw new AppError('unavailable', "the cluster's keys are being replaced; send the intent again");
 }
 
 async function acceptIn(
   trx: Kysely<Database>,
   deps: AcceptIntentDeps,
   submission: IntentSubmission,
-): Promise<AcceptedIntent> {
+  sealing: Sealing | undefined,
+): Promise<AcceptedIntent | 'keys changed'> {
   const { clusterId, requestKey } = submission;
   // Read again here: what the cluster allows may have changed since the request was authenticated.
   const cluster = await trx.selectFrom('clusters').selectAll().where('id', '=', clusterId).executeTakeFirstOrThrow();
-  const requestHash = hashOf(submission.request);
+  const requestHash = hashOf(submission.request, deps.masterKey);
   const repeated = requestKey === undefined ? undefined : await answerBefore(trx, clusterId, requestKey, requestHash);
   if (repeated !== undefined) return repeated;
   assertDeliverable(cluster);
@@ -83,15 +103,21 @@ async function acceptIn(
   const { action, namespace, name } = submission.request;
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
-  const request = carryForward(submission.request, last && (parseExactJson(last.record) as IntentRecord));
+  const organization = await findOrganization(trx, cluster.organization_id);
+  const keys = { ...cluster, recovery_public_key: organization?.recovery_public_key ?? null };
+  if (sealing !== undefined && keysAreOlder(sealing, keys)) return 'keys changed';
+  const lastRecord = last && (parseExactJson(last.record) as IntentRecord);
+  const request = carryForward(submission.request, lastRecord);
+  const carried = carriedSealedValues(request, lastRecord);
   const entry =
     request.catalogEntry === undefined
       ? undefined
       : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
-  check(request, cluster, entry, last);
+  check(request, cluster, entry, last, request.sealedValues === undefined && carried === undefined);
+  const sealed = valuesToStore(request, sealing, keys, last, carried);
 
   const now = deps.clock.now();
-  const record = recordOf(request, submission, (last?.generation ?? 0) + 1, now, deps.randomBytes);
+  const record = recordOf(request, sealed, submission, (last?.generation ?? 0) + 1, now, deps.randomBytes);
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
   throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)), SIGNATURE_BYTES);
 
@@ -112,7 +138,7 @@ async function acceptIn(
     state: 'accepted',
     reason: null,
     requested_by: submission.requestedBy,
-    recovery_values: null,
+    recovery_values: sealed.recoveryValues ?? null,
     accepted_at: acceptedAt,
     delivered_at: null,
     applied_at: null,
@@ -184,6 +210,7 @@ function check(
   cluster: ClusterRow,
   entry: StoredCatalogEntry | undefined,
   last: IntentRow | undefined,
+  valuesAreWhole: boolean,
 ): void {
   throwIfRefused(
     checkIntent(request, {
@@ -195,12 +222,15 @@ function check(
     }),
   );
   if (entry === undefined) return;
-  const faults = valuesFaults(entry.valuesSchema, mergeValues(entry.defaultValues, request.values));
+  const visible = mergeValues(entry.defaultValues, request.values);
+  const faults = valuesFaults(entry.valuesSchema, mergeValues(visible, request.secretValues), valuesAreWhole);
   if (faults.length > 0) throw refusal(faults);
 }
 
+/** What is stored of an intent: never its secret values in the clear. */
 function recordOf(
-  request: IntentRequest,
+  { secretValues: _secret, sealedValues: _sealed, recoveryValues: _recovery, ...request }: IntentRequest,
+  { sealedValues }: SealedIntentValues,
   submission: IntentSubmission,
   generation: number,
   now: Date,
@@ -210,6 +240,7 @@ function recordOf(
     intentVersion: 'v1alpha1',
     id: newId('int', now, randomBytes),
     ...request,
+    ...(sealedValues === undefined ? {} : { sealedValues }),
     generation,
     requestedBy: submission.requestedBy,
     requestedAt: now.toISOString(),
@@ -222,6 +253,12 @@ function summaryOf({ action, namespace, name, ...rest }: IntentRecord, slug: str
   return `${slug}: ${action} ${what}${version}`;
 }
 
-function hashOf(request: IntentRequest): string {
-  return createHash('sha256').update(canonicalJson(request), 'utf8').digest('hex');
+/** With secret values it is keyed: from a plain hash they could be guessed by whoever reads the database. */
+function hashOf(request: IntentRequest, masterKey: Pick<MasterKey, 'derive'>): string {
+  const text = canonicalJson(request);
+  const hash =
+    request.secretValues === undefined
+      ? createHash('sha256')
+      : createHmac('sha256', masterKey.derive('intent-request-hash'));
+  return hash.update(text, 'utf8').digest('hex');
 }

@@ -4,12 +4,28 @@ import { faultsOf, type SchemaNode } from '../protocol/schema-faults.ts';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What of chart values breaks the catalog entry's `valuesSchema`, as faults below `/values`. None means that they fit. */
-export function valuesFaults(schema: JsonSchema | undefined, values: Readonly<Record<string, unknown>>): Fault[] {
+/** Keywords that values which nobody here can read might still satisfy, and those below which that decides. */
+const ABOUT_PRESENCE = ['required', 'minProperties', 'dependentRequired', 'anyOf', 'oneOf', 'not', 'if'];
+const BRANCHES = /\/(?:anyOf|oneOf|not|if|then|else|dependentSchemas)(?:\/|$)/;
+
+/**
+ * What of chart values breaks the catalog entry's `valuesSchema`, as faults below `/values`. None means that they fit. The
+ * faults name places and what the schema says, never a value.
+ *
+ * @param isWhole false where there are sealed values besides, of an earlier intent: then what is missing may be in them
+ */
+export function valuesFaults(
+  schema: JsonSchema | undefined,
+  values: Readonly<Record<string, unknown>>,
+  isWhole = true,
+): Fault[] {
   if (schema === undefined) return [];
   // Interpreted, not compiled: a compiled validator is generated code, and this schema comes from outside.
-  const [fits, errors] = Errors(schema, values);
+  const [fits, all] = Errors(schema, values);
   if (fits) return [];
+  const errors = isWhole
+    ? all
+    : all.filter(({ keyword, schemaPath }) => !ABOUT_PRESENCE.includes(keyword) && !BRANCHES.test(schemaPath));
   return faultsOf(errors, schema as SchemaNode).map((fault) => ({ ...fault, path: `/values${fault.path}` }));
 }
 

@@ -17,3 +17,11 @@ export function carryForward(request: IntentRequest, last: IntentRecord | undefi
     ...request,
   };
 }
+
+/** The sealed values that an update leaves as they are: those of the intent before it, unless it brings some itself. */
+export function carriedSealedValues(request: IntentRequest, last: IntentRecord | undefined): string | undefined {
+  if (request.action !== 'update' || request.secretValues !== undefined || request.sealedValues !== undefined) {
+    return undefined;
+  }
+  return last?.action === 'install' || last?.action === 'update' ? last.sealedValues : undefined;
+}

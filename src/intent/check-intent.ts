@@ -7,6 +7,7 @@ import { catalogEntryIsUnknown } from './policy/catalog-entry-is-unknown.ts';
 import { manifestIsTooLarge } from './policy/manifest-is-too-large.ts';
 import { namespaceIsNotAllowed } from './policy/namespace-is-not-allowed.ts';
 import { operationTemplateIsNotAllowed } from './policy/operation-template-is-not-allowed.ts';
+import { sealedValuesDoNotFit } from './policy/sealed-values-do-not-fit.ts';
 import { versionIsOutsideRange } from './policy/version-is-outside-range.ts';
 import type { PolicyContext } from './policy-context.ts';
 import type { Rendered } from './rendered.ts';
@@ -17,6 +18,7 @@ type Check = (intent: IntentRequest, context: PolicyContext) => readonly Violati
 const CHECKS: readonly Check[] = [
   namespaceIsNotAllowed,
   actionLacksField,
+  sealedValuesDoNotFit,
   actionDoesNotFitHistory,
   catalogEntryIsNotAllowed,
   catalogEntryIsUnknown,

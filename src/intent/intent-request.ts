@@ -6,6 +6,9 @@ import { INTENT_ACTIONS, type IntentAction } from './intent-record.ts';
 /** Longest `reason`, in UTF-16 units. */
 export const MAX_REASON = 1000;
 
+/** Longest sealed text: 64 KiB of JSON, sealed. */
+const MAX_SEALED = 128 * 1024;
+
 // No control characters, line separators or text-direction overrides: a reason stands in commits and logs as one line.
 const REASON_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${MAX_REASON}}$`;
 
@@ -18,6 +21,26 @@ export const IntentRequest = Type.Object(
     catalogEntry: Type.Optional(EntryName),
     chartVersion: Type.Optional(SemverVersion),
     values: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'chart values, an object' })),
+    secretValues: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          "secret chart values, an object; they are sealed to the cluster's key before anything is stored; {} takes those away that there were",
+      }),
+    ),
+    sealedValues: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_SEALED,
+        description: "secret values that were sealed to the cluster's key elsewhere, as compact JWE",
+      }),
+    ),
+    recoveryValues: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_SEALED,
+        description: "the same as sealedValues, sealed to the organization's recovery key",
+      }),
+    ),
     operationTemplate: Type.Optional(EntryName),
     parameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'parameters of the operation template, an object' }),

@@ -124,6 +124,28 @@ export async function decryptWith(
   });
 }
 
+/**
+ * What is wrong with a JWE that is to be for this key and place, as far as its header tells without the private key.
+ * Undefined: nothing.
+ */
+export function readSealedFor(
+  compact: string,
+  expected: { readonly audience: string; readonly kid?: string },
+): string | undefined {
+  let header: Readonly<Record<string, unknown>>;
+  try {
+    header = readHeader(compact);
+  } catch (error) {
+    if (error instanceof JweError) return error.message;
+    throw error;
+  }
+  if (compact.split('.').length !== 5) return 'not a compact JWE';
+  if (header['aud'] !== expected.audience)
+    return `must be sealed for ${expected.audience}, which its header's aud says`;
+  if (expected.kid === undefined || header['kid'] === expected.kid) return undefined;
+  return `must be sealed to the present key, ${expected.kid}, which its header's kid says`;
+}
+
 function readHeader(compact: string): Readonly<Record<string, unknown>> {
   let header: Readonly<Record<string, unknown>>;
   try {

@@ -91,7 +91,7 @@ async function accept(clusterId: string, name: string): Promise<string> {
   // Acceptance is ordered by the millisecond.
   clock.advance(1);
   const request = { ...INSTALL, name } as never;
-  const deps = { store, wakeups, clock, randomBytes };
+  const deps = { store, wakeups, clock, randomBytes, masterKey: { derive: () => new Uint8Array(32) } };
   return (await acceptIntent(deps, { clusterId, request, requestedBy: 'admin', requestKey: undefined })).id;
 }
 

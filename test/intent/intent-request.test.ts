@@ -54,10 +54,10 @@ describe('parseIntentRequest', () => {
       /^is not known; the known fields are action, namespace, name, /,
     ],
     [
-      'secret values, which are not taken yet',
-      { secretValues: {} },
+      'secret values that are not an object',
+      { secretValues: 'hunter2' },
       '/secretValues',
-      /^is not known; the known fields are/,
+      /^must be an object$/,
     ],
     ['__proto__', JSON.parse('{"__proto__":{"a":1}}'), '/__proto__', /^is not known/],
   ] as const)('refuses %s with its path and what is allowed', (_name, change, path, message) => {

@@ -25,3 +25,7 @@ export async function ensureOrganization(
   await trx.insertInto('organizations').values(made).execute();
   return made;
 }
+
+export async function findOrganization(db: Kysely<Database>, id: string): Promise<OrganizationRow | undefined> {
+  return await db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst();
+}

@@ -2,22 +2,26 @@ import type { IntentAction } from '../intent-record.ts';
 import type { IntentRequest } from '../intent-request.ts';
 import type { Violation } from '../violation.ts';
 
-type ActionField = 'catalogEntry' | 'chartVersion' | 'values' | 'operationTemplate' | 'parameters';
-
-const ACTION_FIELDS: readonly ActionField[] = [
+const ACTION_FIELDS = [
   'catalogEntry',
   'chartVersion',
   'values',
+  'secretValues',
+  'sealedValues',
+  'recoveryValues',
   'operationTemplate',
   'parameters',
-];
+] as const satisfies readonly (keyof IntentRequest)[];
+type ActionField = (typeof ACTION_FIELDS)[number];
+
+const VALUES = ['values', 'secretValues', 'sealedValues', 'recoveryValues'] as const;
 
 /** The fields that an action needs and may have, beyond `action`, `namespace`, `name` and `reason`. */
 const FIELDS: Readonly<
   Record<IntentAction, { readonly required: readonly ActionField[]; readonly optional: readonly ActionField[] }>
 > = {
-  install: { required: ['catalogEntry', 'chartVersion'], optional: ['values'] },
-  update: { required: ['catalogEntry', 'chartVersion'], optional: ['values'] },
+  install: { required: ['catalogEntry', 'chartVersion'], optional: VALUES },
+  update: { required: ['catalogEntry', 'chartVersion'], optional: VALUES },
   uninstall: { required: [], optional: [] },
   operate: { required: ['operationTemplate'], optional: ['parameters'] },
 };
