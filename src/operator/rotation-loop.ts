@@ -27,6 +27,8 @@ const RETRY = { minMs: 2000, maxMs: 900_000 };
 const REFUSED_MS = 3_600_000;
 /** Between two rotations that went well, whatever the control plane asks for. */
 const SPACING_MS = 60_000;
+/** The clock is looked at so often: it may be set, and no timer reaches as far as a credential lives. */
+const LOOK_MS = 3_600_000;
 /** A failing rotation is shown from the third failure on: one that goes well a minute later concerns nobody. */
 const FAILURES_SHOWN = 3;
 
@@ -80,7 +82,7 @@ export class RotationLoop {
         await this.#deps.session.opened(signal);
         const wait = await this.#step(signal);
         if (wait === undefined) await this.#wake.wait(signal);
-        else if (wait > 0) await this.#wake.waitAtMost(wait, this.#deps.clock, signal);
+        else if (wait > 0) await this.#wake.waitAtMost(Math.min(wait, LOOK_MS), this.#deps.clock, signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#failed((error as Error).message, backoffMs(RETRY, this.#failures + 1, this.#deps.random));

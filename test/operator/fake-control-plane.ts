@@ -8,6 +8,8 @@ import { deriveHmacKey, verifyRequestSignature } from '../../src/protocol/hmac.t
 import { errorBody } from '../../src/protocol/http-error.ts';
 import { AGENT_MEDIA_TYPE } from '../../src/protocol/media-type.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { FakeCredentials } from './fake-credentials.ts';
+import { FakeJobQueue } from './fake-job-queue.ts';
 
 export const CLUSTER_ID = 'c-0123456789abcdef';
 
@@ -29,7 +31,9 @@ export function aConfig(change: Partial<AgentConfig> = {}): AgentConfig {
     delivery_epoch: 1,
     intervals: { rotate_seconds: 604_800, heartbeat_seconds: 3600, event_batch_ms: 5, event_batch_size: 100 },
     security: { requireSignedPayloads: false, requireEncryptedSecretPayloads: false },
-    signing_public_keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1' }] },
+    signing_public_keys: {
+      keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'k1' }],
+    },
     ...change,
   };
 }
@@ -53,10 +57,13 @@ export class FakeControlPlane implements AsyncDisposable {
   intercept: Intercept = () => false;
   #config: AgentConfig;
   #revision = 1;
-  #minted = 0;
   readonly #held = new Set<() => void>();
   /** What a registration is answered. */
   caCertificate = '';
+  /** Of the next credential. */
+  rotateAfter = '2126-12-05T00:00:00.000Z';
+  readonly credentials = new FakeCredentials(this.tokens);
+  readonly queue = new FakeJobQueue((response, status, body) => this.answer(response, status, body));
   readonly #server: Server | TlsServer;
 
   private constructor(tls: ServerTls | undefined, config: Partial<AgentConfig>) {
@@ -102,6 +109,7 @@ export class FakeControlPlane implements AsyncDisposable {
     this.#config = { ...this.#config, ...change };
     this.#revision += 1;
     for (const answer of this.#held) answer();
+    this.queue.wake();
   }
 
   count(path: string): number {
@@ -143,9 +151,17 @@ export class FakeControlPlane implements AsyncDisposable {
     this.requests.push(seen);
     if (this.intercept(seen, response)) return;
     if (seen.path === '/api/agent/register') return this.#register(seen, response);
+    if (seen.path === '/api/agent/credentials/recover') {
+      return this.answer(response, 200, { ...(await this.credentials.recover()), ...this.#times() });
+    }
     const token = seen.authorization?.replace(/^Bearer /, '') ?? '';
     if (!this.tokens.has(token)) throw new AppError('invalid_token', 'this token is not known');
+    if (seen.path === '/api/agent/credentials/rotate') {
+      return this.answer(response, 200, { token: this.credentials.rotate(token, seen.body), ...this.#times() });
+    }
+    this.credentials.use(token);
     if (seen.path.startsWith('/api/agent/config')) return this.#hold(seen, response);
+    if (seen.path.startsWith('/api/agent/jobs?')) return this.queue.poll(seen.path, response);
     const header = seen.headers['service-signature'];
     verifyRequestSignature({
       key: deriveHmacKey(new Secret(token), CLUSTER_ID),
@@ -155,6 +171,7 @@ export class FakeControlPlane implements AsyncDisposable {
       header: typeof header === 'string' ? header : undefined,
       now: new Date(),
     });
+    if (seen.path.startsWith('/api/agent/jobs/')) return this.queue.write(seen.path, seen.body, response);
     this.events.push(...(seen.body as { events: AgentEvent[] }).events);
     this.answer(response, 204);
   }
@@ -166,19 +183,20 @@ export class FakeControlPlane implements AsyncDisposable {
     if (account === 'used') throw new AppError('registration_token_used', 'this token was used');
     if (account === 'expired') throw new AppError('registration_token_expired', 'this token expired');
     this.accounts.set(token, 'used');
-    this.#minted += 1;
-    const bearer = `svcagt_${this.#minted}`;
     this.tokens.clear();
-    this.tokens.add(bearer);
+    const bearer = this.credentials.mint(seen.body);
     this.answer(response, 200, {
       cluster_id: CLUSTER_ID,
       token: bearer,
-      expires_at: '2026-12-28T00:00:00.000Z',
-      rotate_after: '2026-12-05T00:00:00.000Z',
+      ...this.#times(),
       connectivity_mode: this.#config.connectivity_mode,
       signing_public_keys: this.#config.signing_public_keys,
       ca_certificate: this.caCertificate,
     });
+  }
+
+  #times(): { readonly expires_at: string; readonly rotate_after: string } {
+    return { expires_at: '2126-12-28T00:00:00.000Z', rotate_after: this.rotateAfter };
   }
 
   #hold(seen: SeenRequest, response: ServerResponse): void {

@@ -33,7 +33,7 @@ describe('registration', () => {
     });
     expect(credentials?.metadata).toMatchObject({
       labels: { 'app.service.io/cluster-id': CLUSTER_ID },
-      annotations: { 'ops.service.io/expires-at': '2026-12-28T00:00:00.000Z' },
+      annotations: { 'ops.service.io/expires-at': '2126-12-28T00:00:00.000Z' },
       ownerReferences: [owner],
     });
     const keypair = await world.secret('service-operator-keypair');
