@@ -51,7 +51,7 @@ export function addChannelCommands(program: Command, deps: CliDeps): void {
         options,
         deps,
         'GET',
-        `/channel?${query}`,
+        `/channel?${query.toString()}`,
       );
       deps.out(options.output === 'json' ? json({ items }) : items.map(({ at, text }) => `${at}  ${text}\n`).join(''));
     });

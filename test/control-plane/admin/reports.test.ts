@@ -118,6 +118,7 @@ describe('what a cluster reported', () => {
       expect.objectContaining({ type: 'ControllersHealthy', status: 'True', reason: 'Healthy' }),
       expect.objectContaining({ type: 'Connected', status: 'True', reason: 'WithinHeartbeat' }),
       expect.objectContaining({ type: 'Disconnected', status: 'False', reason: 'WithinHeartbeat' }),
+      expect.objectContaining({ type: 'Expired', status: 'False' }),
     ]);
   });
 
@@ -144,7 +145,8 @@ describe('what a cluster reported', () => {
 
 describe('connectionConditions', () => {
   const now = new Date('2026-11-28T10:10:00.000Z');
-  const record = { intervals: JSON.stringify(DEFAULT_INTERVALS), registered_at: null };
+  const record = { intervals: JSON.stringify(DEFAULT_INTERVALS), registered_at: null, disconnected_at: null };
+  const longAgo = new Date(0);
 
   it.for<[string, string | null, readonly unknown[]]>([
     [
@@ -185,6 +187,18 @@ describe('connectionConditions', () => {
       })),
     ],
   ])('%s', ([, lastContactAt, conditions]) => {
-    expect(connectionConditions({ ...record, last_contact_at: lastContactAt }, now)).toEqual(conditions);
+    expect(connectionConditions({ ...record, last_contact_at: lastContactAt }, now, longAgo)).toEqual(conditions);
+  });
+
+  it('is connected while the control plane itself has not listened for three heartbeats, unless it was noted before', () => {
+    const silent = { ...record, last_contact_at: '2026-11-28T09:00:00.000Z' };
+    const since = new Date('2026-11-28T10:09:00.000Z');
+    expect(connectionConditions(silent, now, since)[0]).toMatchObject({ type: 'Connected', status: 'True' });
+    const noted = { ...silent, disconnected_at: '2026-11-28T09:03:10.000Z' };
+    expect(connectionConditions(noted, now, since)[1]).toMatchObject({
+      type: 'Disconnected',
+      status: 'True',
+      lastTransitionTime: '2026-11-28T09:03:10.000Z',
+    });
   });
 });

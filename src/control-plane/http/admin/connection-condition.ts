@@ -1,6 +1,6 @@
 import type { Condition } from '../../../protocol/condition.ts';
 import type { ClusterRow } from '../../store/schema.ts';
-import { intervalsOf } from '../../cluster-settings.ts';
+import { silenceLimitMs } from '../../contact-watch.ts';
 
 /** The cluster called within three heartbeats. */
 export const WITHIN_HEARTBEAT = 'WithinHeartbeat';
@@ -9,25 +9,29 @@ export const NO_CONTACT = 'NoContact';
 /** No operator has registered yet. */
 export const NOT_REGISTERED = 'NotRegistered';
 
-const HEARTBEATS_MISSED = 3;
-
 /**
  * `Connected` and `Disconnected` as the control plane sees them. Here it is the one writer of both: the operator's own
  * report of its connection arrives only while there is one.
+ *
+ * @param listeningSince from when on silence counts: a control plane that was away itself marks nobody for it
  */
 export function connectionConditions(
-  cluster: Pick<ClusterRow, 'intervals' | 'registered_at' | 'last_contact_at'>,
+  cluster: Pick<ClusterRow, 'intervals' | 'registered_at' | 'last_contact_at' | 'disconnected_at'>,
   now: Date,
+  listeningSince: Date,
 ): Condition[] {
-  const { last_contact_at: lastContactAt } = cluster;
+  const { last_contact_at: lastContactAt, disconnected_at: disconnectedAt } = cluster;
   if (lastContactAt === null) {
     return both(false, NOT_REGISTERED, 'no operator has registered with this record yet', undefined);
   }
-  const limitMs = intervalsOf(cluster).heartbeat_seconds * HEARTBEATS_MISSED * 1000;
-  const lostAt = new Date(Date.parse(lastContactAt) + limitMs);
+  const message = `last contact at ${lastContactAt}`;
+  if (disconnectedAt !== null && lastContactAt <= disconnectedAt)
+    return both(false, NO_CONTACT, message, disconnectedAt);
+  const contact = Math.max(Date.parse(lastContactAt), listeningSince.getTime());
+  const lostAt = new Date(contact + silenceLimitMs(cluster));
   return lostAt < now
-    ? both(false, NO_CONTACT, `last contact at ${lastContactAt}`, lostAt.toISOString())
-    : both(true, WITHIN_HEARTBEAT, `last contact at ${lastContactAt}`, undefined);
+    ? both(false, NO_CONTACT, message, lostAt.toISOString())
+    : both(true, WITHIN_HEARTBEAT, message, undefined);
 }
 
 function both(connected: boolean, reason: string, message: string, at: string | undefined): Condition[] {
