@@ -1,8 +1,16 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * What is run over PostgreSQL a second time: the APIs with all that they store. Left out is what counts turns of the event
+ * loop, which a database in another process does not keep to.
+ */
+const OVER_POSTGRES = {
+  include: ['test/control-plane/{agent,admin}/**/*.test.ts', 'test/control-plane/start-control-plane.test.ts'],
+  exclude: ['test/control-plane/agent/{jobs,config,bad-input}.test.ts'],
+};
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // These need images that were built, and an engine: npm run test:images.
     exclude: ['**/node_modules/**', 'test/images/**'],
     globalSetup: ['test/support/real-cluster/say-clusters.ts', 'test/support/postgres/shared-server.ts'],
@@ -17,5 +25,9 @@ export default defineConfig({
       reporter: ['text-summary', 'json-summary'],
       reportsDirectory: 'coverage',
     },
+    projects: [
+      { extends: true, test: { name: 'all', include: ['test/**/*.test.ts'] } },
+      { extends: true, test: { name: 'over PostgreSQL', ...OVER_POSTGRES, env: { TEST_STORE: 'postgres' } } },
+    ],
   },
 });

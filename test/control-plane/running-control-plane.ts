@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { readConfig } from '../../src/control-plane/config.ts';
@@ -11,6 +10,8 @@ import { startControlPlane, type ControlPlane } from '../../src/control-plane/st
 import { hashToken, mintToken } from '../../src/protocol/token.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { queryNow } from '../support/postgres/query-now.ts';
+import { testDatabaseUrl } from '../support/postgres/test-database-url.ts';
 
 const run = promisify(execFile);
 
@@ -35,6 +36,8 @@ export interface Answer {
   readonly body: Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
 }
 
+type Environment = Readonly<Record<string, string>> & { readonly SERVICE_DATABASE_URL: string };
+
 /** The environment of a Git client that knows nothing but the credential it is given. */
 export function gitEnv(credential: { readonly username: string; readonly password: string }): NodeJS.ProcessEnv {
   const basic = Buffer.from(`${credential.username}:${credential.password}`).toString('base64');
@@ -57,11 +60,11 @@ export function gitEnv(credential: { readonly username: string; readonly passwor
 export class RunningControlPlane implements AsyncDisposable {
   readonly folder: string;
   readonly #clock: Clock;
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #env: Environment;
   readonly token = mintToken('svcadm', randomBytes).expose();
   #running!: ControlPlane;
 
-  private constructor(folder: string, clock: Clock, env: Readonly<Record<string, string>>) {
+  private constructor(folder: string, clock: Clock, env: Environment) {
     this.folder = folder;
     this.#clock = clock;
     this.#env = env;
@@ -71,7 +74,9 @@ export class RunningControlPlane implements AsyncDisposable {
     clock: Clock = systemClock,
     env: Readonly<Record<string, string>> = {},
   ): Promise<RunningControlPlane> {
-    const plane = new RunningControlPlane(mkdtempSync(join(tmpdir(), 'control-plane-')), clock, env);
+    const folder = mkdtempSync(join(tmpdir(), 'control-plane-'));
+    const databaseUrl = env['SERVICE_DATABASE_URL'] ?? (await testDatabaseUrl(folder));
+    const plane = new RunningControlPlane(folder, clock, { ...env, SERVICE_DATABASE_URL: databaseUrl });
     await plane.#start();
     return plane;
   }
@@ -164,21 +169,24 @@ export class RunningControlPlane implements AsyncDisposable {
   addOrganization(name: string): string {
     const token = mintToken('svcadm', randomBytes).expose();
     const at = systemClock.now().toISOString();
-    this.#database((database) => {
-      database.prepare('INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)').run(`org-${name}`, name, at);
-      database
-        .prepare('INSERT INTO admin_tokens (token_hash, organization_id, name, created_at) VALUES (?, ?, ?, ?)')
-        .run(hashToken(token), `org-${name}`, `${name}-admin`, at);
-    });
+    this.execute('INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)', `org-${name}`, name, at);
+    this.execute(
+      'INSERT INTO admin_tokens (token_hash, organization_id, name, created_at) VALUES (?, ?, ?, ?)',
+      hashToken(token),
+      `org-${name}`,
+      `${name}-admin`,
+      at,
+    );
     return token;
   }
 
+  /** Rows of the database itself, as numbers and texts whichever kind it is. */
   query(sql: string, ...parameters: (string | number)[]): Record<string, unknown>[] {
-    return this.#database((database) => database.prepare(sql).all(...parameters) as Record<string, unknown>[]);
+    return queryNow(this.#env.SERVICE_DATABASE_URL, sql, parameters);
   }
 
   execute(sql: string, ...parameters: (string | number)[]): void {
-    this.#database((database) => database.prepare(sql).run(...parameters));
+    this.query(sql, ...parameters);
   }
 
   /** What a refusal must leave as it was: rows of everything that an intent writes, and the tip of the branch. */
@@ -205,14 +213,5 @@ export class RunningControlPlane implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
-  }
-
-  #database<T>(work: (database: DatabaseSync) => T): T {
-    const database = new DatabaseSync(join(this.folder, 'control-plane.db'), { timeout: 5000 });
-    try {
-      return work(database);
-    } finally {
-      database.close();
-    }
   }
 }

@@ -96,6 +96,8 @@ export class PostgresPool implements KyselyPool {
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient;
   #ended = false;
+  /** The driver takes one statement at a time. */
+  #last: Promise<unknown> = Promise.resolve();
   readonly #onError = (): void => {
     this.#ended = true;
   };
@@ -110,7 +112,9 @@ class GuardedClient implements PostgresPoolClient {
   query(cursor: unknown): never;
   query<R>(text: unknown, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
     if (typeof text !== 'string') throw new Error('cursors are not used here');
-    return this.#query<R>(text, parameters);
+    const answer = this.#last.then(async () => await this.#query<R>(text, parameters));
+    this.#last = answer.catch(() => undefined);
+    return answer;
   }
 
   release(destroy?: boolean): void {

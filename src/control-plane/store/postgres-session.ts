@@ -35,6 +35,8 @@ export interface SessionDeps {
 interface Connection {
   readonly client: Client;
   readonly ended: AbortController;
+  /** The driver takes one statement at a time: the end of the last one. */
+  last: Promise<unknown>;
 }
 
 /** One connection while it lasts: what is asked of it is asked of no later one. */
@@ -75,15 +77,20 @@ export class PostgresSession implements AsyncDisposable {
     const connection = this.#connection;
     if (connection === undefined) throw unavailable('the connection to the database was lost');
     const { client, ended } = connection;
+    const ask = async (text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]> => {
+      ended.signal.throwIfAborted();
+      try {
+        return (await client.query<Record<string, unknown>>(text, [...values])).rows;
+      } catch (error) {
+        throw asPostgresError(error);
+      }
+    };
     return {
       signal: ended.signal,
       query: async (text, values = []) => {
-        ended.signal.throwIfAborted();
-        try {
-          return (await client.query<Record<string, unknown>>(text, [...values])).rows;
-        } catch (error) {
-          throw asPostgresError(error);
-        }
+        const answer = connection.last.then(async () => await ask(text, values));
+        connection.last = answer.catch(() => undefined);
+        return await answer;
       },
     };
   }
@@ -145,7 +152,7 @@ export class PostgresSession implements AsyncDisposable {
   async #connect(): Promise<void> {
     const { settings } = this.#deps;
     const client = new Client({ ...clientConfig(settings, SERVER_SETTINGS), query_timeout: ANSWER_MS });
-    const connection: Connection = { client, ended: new AbortController() };
+    const connection: Connection = { client, ended: new AbortController(), last: Promise.resolve() };
     client.on('error', (error) => this.#lose(connection, error));
     client.on('end', () => this.#lose(connection, undefined));
     client.on('notification', ({ channel, payload = '' }: Notification) => {

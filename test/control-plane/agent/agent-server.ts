@@ -28,6 +28,7 @@ import { hashToken, mintToken } from '../../../src/protocol/token.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { testDatabaseUrl } from '../../support/postgres/test-database-url.ts';
 
 export interface Answer {
   readonly status: number;
@@ -64,7 +65,7 @@ export class AgentServer implements AsyncDisposable {
     const server = new AgentServer();
     const logger = createLogger('test', 'silent');
     server.masterKey = openMasterKey({ file: join(server.directory, 'master.key'), randomBytes });
-    const url = `sqlite:${join(server.directory, 'control-plane.db')}`;
+    const url = await testDatabaseUrl(server.directory);
     server.store = await openStore({ url, clock: server.clock, logger });
     server.lastContact = new LastContact({ store: server.store, clock: server.clock });
     const { store, clock, masterKey, wakeups, lastContact } = server;
