@@ -8,6 +8,7 @@ import { ClientAuthority } from './client-authority.ts';
 import { clientCertificateSettings } from './client-certificate-config.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { DiscussionChannel } from './channel/discussion-channel.ts';
+import { ContactWatch } from './contact-watch.ts';
 import { prepareDataFolders } from './data-folders.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryLoop } from './delivery-loop.ts';
@@ -82,6 +83,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const relay = await WakeupRelay.start({ ...deps, store, wakeups });
   const signer = new PayloadSigner({ store, masterKey, clock });
   const lastContact = started.use(new LastContact({ store, clock }));
+  const contactWatch = new ContactWatch({ store, wakeups, lastContact, clock, logger });
   const host = new EmbeddedHost({
     root: join(config.dataDir, 'git'),
     authorize: authorizeGit({ store, clock }),
@@ -109,7 +111,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
-  adminApi(app, { store, masterKey, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks, channel });
+  adminApi(app, { store, masterKey, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks, channel, contactWatch, clientAuthority });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {
     store,
@@ -162,6 +164,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     atOneReplica('upkeep', upkeep),
     atOneReplica('tidy', tidyLoop),
     channel.run(stop.signal),
+    contactWatch.run(stop.signal),
     relay.run(stop.signal),
     lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {
       logger.warn({ err: error }, 'last contacts not stored; trying again');

@@ -1,7 +1,7 @@
 import type { Kysely, Updateable } from 'kysely';
 import { isClusterId } from '../../protocol/ids.ts';
 import { findClusterOf } from './clusters.ts';
-import type { ClusterRow, Database } from './schema.ts';
+import type { ClusterRow, Database, DeletedClusterRow } from './schema.ts';
 
 /** A cluster of one organization by its id or its slug; no slug looks like an id. */
 export async function findClusterNamed(
@@ -42,6 +42,7 @@ export type ClusterChange = Pick<
   | 'allowed_catalog_entries'
   | 'allowed_operation_templates'
   | 'intervals'
+  | 'own_intervals'
   | 'security'
   | 'deliver_intents'
   | 'desired_operator_version'
@@ -61,4 +62,18 @@ export async function expireRegistrationTokens(trx: Kysely<Database>, clusterId:
     .where('used_at', 'is', null)
     .where('expires_at', '>', at)
     .execute();
+}
+
+/** What is left of a cluster that was deleted, by its id or its slug. */
+export async function findDeletedCluster(
+  db: Kysely<Database>,
+  organizationId: string,
+  idOrSlug: string,
+): Promise<DeletedClusterRow | undefined> {
+  return await db
+    .selectFrom('deleted_clusters')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)]))
+    .executeTakeFirst();
 }

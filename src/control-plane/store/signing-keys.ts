@@ -86,3 +86,30 @@ export async function keepFirstSigningKey(
   await trx.insertInto('signing_keys').values(candidate).execute();
   return [candidate];
 }
+
+/** `successor` signs from now on. The private half of the one before it goes: nothing is signed with it again. */
+export async function replaceSigningKey(trx: Kysely<Database>, kid: string, successor: SigningKeyRow): Promise<void> {
+  await trx
+    .updateTable('signing_keys')
+    .set({ retired_at: successor.created_at, private_key_sealed: '' })
+    .where('kid', '=', kid)
+    .execute();
+  await trx.insertInto('signing_keys').values(successor).execute();
+}
+
+/** The row stays, for what the key endorsed. */
+export async function revokeSigningKeyRow(
+  trx: Kysely<Database>,
+  key: { readonly clusterId: string; readonly kid: string; readonly at: string },
+): Promise<'revoked' | 'was revoked' | 'unknown'> {
+  const row = await trx
+    .selectFrom('signing_keys')
+    .select('revoked_at')
+    .where('cluster_id', '=', key.clusterId)
+    .where('kid', '=', key.kid)
+    .executeTakeFirst();
+  if (row === undefined) return 'unknown';
+  if (row.revoked_at !== null) return 'was revoked';
+  await trx.updateTable('signing_keys').set({ revoked_at: key.at }).where('kid', '=', key.kid).execute();
+  return 'revoked';
+}

@@ -84,6 +84,7 @@ describe('POST /clusters', () => {
     expect(body['conditions']).toEqual([
       expect.objectContaining({ type: 'Connected', status: 'True', reason: 'WithinHeartbeat' }),
       expect.objectContaining({ type: 'Disconnected', status: 'False', reason: 'WithinHeartbeat' }),
+      expect.objectContaining({ type: 'Expired', status: 'False', reason: 'CredentialValid' }),
     ]);
   });
 

@@ -8,13 +8,19 @@ import { authenticateAdmin } from './authenticate.ts';
 import { catalogRoutes } from './catalog.ts';
 import { channelRoutes } from './channel.ts';
 import { channelWebhookRoutes } from './channel-webhooks.ts';
+import { clientAuthorityRoute } from './client-authority.ts';
 import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
+import { deleteClusterRoute } from './delete-cluster.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
+import { recoveryKeyRoutes } from './recovery-key.ts';
+import { organizationRoutes } from './organization.ts';
+import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
 import { repositoryRoutes } from './repositories.ts';
+import { signingKeyRoutes } from './signing-keys.ts';
 
 /** The admin API (decisions, "Admin API"), below `/api/v1`. Every call is one organization's, by its token. */
 export function adminApi(app: HttpServer, deps: AdminDeps): void {
@@ -31,10 +37,16 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       });
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
+      rebindRoute(scope, deps);
+      deleteClusterRoute(scope, deps);
+      signingKeyRoutes(scope, deps);
+      organizationRoutes(scope, deps);
+      clientAuthorityRoute(scope, deps);
       installLinkRoutes(scope, deps);
       catalogRoutes(scope, deps);
       intentRoutes(scope, deps);
       jobRoutes(scope, deps);
+      recoveryKeyRoutes(scope, deps);
       reportRoutes(scope, deps);
       auditRoutes(scope, deps);
       channelRoutes(scope, deps);

@@ -1,6 +1,9 @@
 import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import type { ClientAuthority } from '../../client-authority.ts';
+import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
+import type { MasterKey } from '../../master-key.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { InstallLinks } from '../../install-links.ts';
@@ -12,10 +15,13 @@ export interface AdminDeps {
   readonly wakeups: Wakeups;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
+  readonly masterKey: MasterKey;
   readonly lastContact: Pick<LastContact, 'pending'>;
+  readonly contactWatch: Pick<ContactWatch, 'listeningSince'>;
   readonly host: Pick<EmbeddedHost, 'ensureRepository'>;
   /** Where clients and agents reach this control plane, without a slash at its end. */
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;
+  readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
   readonly channel: DiscussionChannel;
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { findDeletedCluster } from '../../store/cluster-admin.ts';
 import { listAudit } from '../../store/audit-pages.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -23,7 +24,13 @@ export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
     const { organization } = adminOf(request);
     const { cluster, source, kind } = request.query;
     const clusterId =
-      cluster === undefined ? undefined : (await requireCluster(deps.store.db, organization.id, cluster)).id;
+      cluster === undefined
+        ? undefined
+        : // What was written of a cluster outlives it.
+          (
+            (await findDeletedCluster(deps.store.db, organization.id, cluster)) ??
+            (await requireCluster(deps.store.db, organization.id, cluster))
+          ).id;
     const page = readPage(request.query, 'n');
     const before = page.after === undefined ? undefined : Number(page.after[0]);
     const filter = { organizationId: organization.id, clusterId, source, kind };

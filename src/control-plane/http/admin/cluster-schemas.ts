@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { Intervals } from '../../../protocol/agent-config.ts';
 import { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
 import { EntryName, NamespaceName, Slug } from '../../../protocol/names.ts';
+import { IntervalsChange } from './intervals-change.ts';
 import { SecurityChange } from '../../cluster-settings.ts';
 
 const strict = { additionalProperties: false } as const;
@@ -19,20 +19,6 @@ const lists = {
   allowedCatalogEntries: listOf(EntryName, 1000),
   allowedOperationTemplates: listOf(EntryName, 100),
 };
-
-const { rotate_seconds, heartbeat_seconds, event_batch_ms, event_batch_size } = Intervals.properties;
-
-/** Those that are left out keep what they are. */
-const IntervalsChange = Type.Partial(
-  Type.Object({
-    rotateSeconds: rotate_seconds,
-    heartbeatSeconds: heartbeat_seconds,
-    eventBatchMs: event_batch_ms,
-    eventBatchSize: event_batch_size,
-  }),
-  strict,
-);
-export type IntervalsChange = Static<typeof IntervalsChange>;
 
 export const CreateCluster = Type.Object(
   {
@@ -62,7 +48,8 @@ export const PatchCluster = Type.Object(
     allowedNamespaces: Type.Optional(lists.allowedNamespaces),
     allowedCatalogEntries: Type.Optional(lists.allowedCatalogEntries),
     allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),
-    intervals: Type.Optional(IntervalsChange),
+    /** null: follows the organization in all of them. */
+    intervals: Type.Optional(Type.Union([IntervalsChange, Type.Null()])),
     security: Type.Optional(SecurityChange),
     deliverIntents: Type.Optional(
       Type.Boolean({ description: 'in pull mode: jobs of kind intent, which the operator renders itself' }),
@@ -76,13 +63,3 @@ export const PatchCluster = Type.Object(
   strict,
 );
 export type PatchCluster = Static<typeof PatchCluster>;
-
-/** Intervals as they are stored, with a change made to them. */
-export function changeIntervals(before: Intervals, change: IntervalsChange | undefined): Intervals {
-  return {
-    rotate_seconds: change?.rotateSeconds ?? before.rotate_seconds,
-    heartbeat_seconds: change?.heartbeatSeconds ?? before.heartbeat_seconds,
-    event_batch_ms: change?.eventBatchMs ?? before.event_batch_ms,
-    event_batch_size: change?.eventBatchSize ?? before.event_batch_size,
-  };
-}

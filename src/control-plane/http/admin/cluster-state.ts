@@ -1,9 +1,11 @@
 import type { Kysely } from 'kysely';
-import { revokeAgentCredentials } from '../../store/agent-credentials.ts';
+import { AppError } from '../../../protocol/app-error.ts';
+import { askForRotation, revokeAgentCredentials } from '../../store/agent-credentials.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { changeCluster, expireRegistrationTokens } from '../../store/cluster-admin.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { revokeGitCredentialsOf } from '../../store/git-credentials.ts';
+import { lockCluster } from '../../store/lock-cluster.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
@@ -22,12 +24,25 @@ interface StateChange {
 }
 
 /** What an admin may do to a cluster as a whole. Its applications go on running in every case. */
-const STATE_CHANGES: Readonly<Record<'revoke' | 'disable' | 'enable', StateChange>> = {
+const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable', StateChange>> = {
+  rotate: {
+    auditKind: 'CredentialRotate',
+    summary: 'asked for a rotation of its credential at its next call',
+    isDone: () => false,
+    make: async (trx, { id, slug }, now) => {
+      if ((await askForRotation(trx, id, now.toISOString())) > 0) return;
+      throw new AppError(
+        'conflict',
+        `cluster ${slug} has no credential that could be rotated: it never registered, or its credential expired or was revoked; see servicectl clusters recovery-command ${slug}`,
+      );
+    },
+  },
   revoke: {
     auditKind: 'CredentialRevoked',
     summary: 'all credentials revoked; the operator must register again with a new token',
     isDone: () => false,
     make: async (trx, { id }, now) => {
+      await trx.updateTable('clusters').set({ revoked_at: now.toISOString() }).where('id', '=', id).execute();
       await revokeAgentCredentials(trx, id, now.toISOString());
       await revokeGitCredentialsOf(trx, id, now);
       // A token that is still out would undo the revocation.
@@ -54,7 +69,7 @@ const STATE_CHANGES: Readonly<Record<'revoke' | 'disable' | 'enable', StateChang
   },
 };
 
-/** `POST /clusters/{id}/registration-token`, `/revoke`, `/disable`, `/enable`. */
+/** `POST /clusters/{id}/registration-token`, `/rotate`, `/revoke`, `/disable`, `/enable`. */
 export function clusterStateRoutes(app: HttpServer, deps: AdminDeps): void {
   const options = { schema: { params: ClusterParams, body: NoBody }, preValidation: bodyMayBeAbsent };
 
@@ -84,6 +99,7 @@ export function clusterStateRoutes(app: HttpServer, deps: AdminDeps): void {
       const id = await deps.store.write(async (trx) => {
         const cluster = await requireCluster(trx, organization.id, request.params.cluster);
         if (change.isDone(cluster)) return cluster.id;
+        await lockCluster(trx, cluster.id);
         const now = deps.clock.now();
         await change.make(trx, cluster, now);
         await raiseConfigRevision(trx, cluster.id);

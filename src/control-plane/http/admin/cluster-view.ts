@@ -5,12 +5,16 @@ import { operatorSupport, type OperatorSupport } from '../../../protocol/version
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import { intervalsOf, namesIn, securityOf, type SecuritySettings } from '../../cluster-settings.ts';
+import { ownIntervalsOf } from '../../organization-settings.ts';
 import { currentAgentCredential } from '../../store/agent-credentials.ts';
+import type { ContactWatch } from '../../contact-watch.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
 import type { ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
 import { connectionConditions } from './connection-condition.ts';
+import { credentialCondition } from './credential-condition.ts';
+import { namesOfIntervals, viewIntervals, type IntervalsView } from './intervals-change.ts';
 import { operatorCondition } from './operator-condition.ts';
 
 /** A cluster as the admin API shows it. Times are RFC 3339; what is not known yet is left out. */
@@ -26,6 +30,8 @@ export interface ClusterView {
   readonly allowedCatalogEntries: readonly string[];
   readonly allowedOperationTemplates: readonly string[];
   readonly intervals: IntervalsView;
+  /** Which of them were set on the cluster; the others follow its organization. */
+  readonly ownIntervals: readonly string[];
   /** Pull mode: jobs of kind `intent` instead of `apply` and `delete`. */
   readonly deliverIntents: boolean;
   /** What this control plane requires; the Cluster resource may require more. */
@@ -37,6 +43,8 @@ export interface ClusterView {
     readonly path: string;
     readonly review: 'direct';
   };
+  /** UID of the namespace kube-system of the cluster that the record is bound to. */
+  readonly clusterUid?: string;
   readonly conditions: readonly Condition[];
   readonly lastContactAt?: string;
   readonly credential?: { readonly expiresAt: string; readonly rotateAfter: string };
@@ -51,17 +59,11 @@ export interface ClusterView {
   readonly registeredAt?: string;
 }
 
-export interface IntervalsView {
-  readonly rotateSeconds: number;
-  readonly heartbeatSeconds: number;
-  readonly eventBatchMs: number;
-  readonly eventBatchSize: number;
-}
-
 export interface ClusterViewDeps {
   readonly store: Pick<Store, 'db'>;
   readonly clock: Clock;
   readonly lastContact: Pick<LastContact, 'pending'>;
+  readonly contactWatch: Pick<ContactWatch, 'listeningSince'>;
   readonly baseUrl: () => string;
 }
 
@@ -69,7 +71,6 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
   const { db } = deps.store;
   const credential = await currentAgentCredential(db, row.id);
   const cluster = { ...row, last_contact_at: deps.lastContact.pending(row.id) ?? row.last_contact_at };
-  const { rotate_seconds, heartbeat_seconds, event_batch_ms, event_batch_size } = intervalsOf(row);
   const git = await viewGit(deps, row);
   return {
     id: row.id,
@@ -82,18 +83,16 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     allowedNamespaces: namesIn(row.allowed_namespaces),
     allowedCatalogEntries: namesIn(row.allowed_catalog_entries),
     allowedOperationTemplates: namesIn(row.allowed_operation_templates),
-    intervals: {
-      rotateSeconds: rotate_seconds,
-      heartbeatSeconds: heartbeat_seconds,
-      eventBatchMs: event_batch_ms,
-      eventBatchSize: event_batch_size,
-    },
+    intervals: viewIntervals(intervalsOf(row)),
+    ownIntervals: namesOfIntervals(ownIntervalsOf(row)),
     security: securityOf(row),
     deliverIntents: row.deliver_intents === 1,
     ...(git === undefined ? {} : { git }),
+    ...ifKnown('clusterUid', row.cluster_uid),
     conditions: [
       ...(await reportedConditions(db, row.id)),
-      ...connectionConditions(cluster, deps.clock.now()),
+      ...connectionConditions(cluster, deps.clock.now(), deps.contactWatch.listeningSince),
+      ...credentialCondition(row, credential, deps.clock.now()),
       ...operatorCondition(PROJECT_VERSION, row.operator_version),
     ],
     ...ifKnown('lastContactAt', cluster.last_contact_at),

@@ -2,14 +2,21 @@ import { raiseConfigRevision } from '../../store/clusters.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
 import type { ClusterRow } from '../../store/schema.ts';
-import { intervalsOf, securityOf } from '../../cluster-settings.ts';
+import { securityOf } from '../../cluster-settings.ts';
+import {
+  effectiveIntervals,
+  findSettings,
+  ownIntervalsOf,
+  type OrganizationSettings,
+} from '../../organization-settings.ts';
 import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
-import { changeIntervals, CreateCluster, PatchCluster } from './cluster-schemas.ts';
+import { CreateCluster, PatchCluster } from './cluster-schemas.ts';
 import { viewCluster } from './cluster-view.ts';
 import { createCluster } from './create-cluster.ts';
+import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { refuseOperatorVersion } from './operator-version.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
@@ -50,9 +57,9 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     refuseOperatorVersion(request.body.operatorVersion);
     const { id, changed } = await deps.store.write(async (trx) => {
       const row = await requireCluster(trx, organization.id, request.params.cluster);
-      const change = changeOf(row, request.body);
-      const fields = Object.keys(change);
-      if (fields.length === 0) return { id: row.id, changed: false };
+      const change = changeOf(row, request.body, await findSettings(trx, organization.id));
+      const fields = Object.keys(change).filter((column) => column !== 'own_intervals');
+      if (Object.keys(change).length === 0) return { id: row.id, changed: false };
       await changeCluster(trx, row.id, change);
       await raiseConfigRevision(trx, row.id);
       await appendAudit(trx, {
@@ -100,14 +107,14 @@ function securityText(json: string): string {
 }
 
 /** The columns that really change: saying again what is there already is not a change. */
-function changeOf(row: ClusterRow, body: PatchCluster): ClusterChange {
+function changeOf(row: ClusterRow, body: PatchCluster, settings: OrganizationSettings): ClusterChange {
   const json = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
   const wanted: Record<keyof ClusterChange, string | number | null | undefined> = {
     display_name: body.displayName,
     allowed_namespaces: json(body.allowedNamespaces),
     allowed_catalog_entries: json(body.allowedCatalogEntries),
     allowed_operation_templates: json(body.allowedOperationTemplates),
-    intervals: body.intervals === undefined ? undefined : json(changeIntervals(intervalsOf(row), body.intervals)),
+    ...changeOfIntervals(row, body, settings),
     security: body.security === undefined ? undefined : json({ ...securityOf(row), ...body.security }),
     deliver_intents: body.deliverIntents === undefined ? undefined : Number(body.deliverIntents),
     desired_operator_version: body.operatorVersion,
@@ -118,4 +125,19 @@ function changeOf(row: ClusterRow, body: PatchCluster): ClusterChange {
       ([column, value]) => value !== undefined && value !== row[column as keyof ClusterChange],
     ),
   );
+}
+
+/** What was set on the cluster, and what holds for it: its organization's where it sets nothing. */
+function changeOfIntervals(
+  row: ClusterRow,
+  { intervals: change }: PatchCluster,
+  settings: OrganizationSettings,
+): { intervals: string | undefined; own_intervals: string | undefined } {
+  if (change === undefined) return { intervals: undefined, own_intervals: undefined };
+  const own = change === null ? {} : changeIntervals(ownIntervalsOf(row), change);
+  const text = JSON.stringify(own);
+  return {
+    intervals: JSON.stringify(effectiveIntervals(settings, own)),
+    own_intervals: text === (row.own_intervals ?? '{}') ? undefined : text,
+  };
 }

@@ -1,22 +1,23 @@
 import type { Kysely } from 'kysely';
 import { clusterDirectory } from '../../../delivery/gitops/layout.ts';
-import { DEFAULT_INTERVALS } from '../../../protocol/agent-config.ts';
 import { AppError } from '../../../protocol/app-error.ts';
 import { isClusterId, newClusterId } from '../../../protocol/ids.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { hashToken, mintToken } from '../../../protocol/token.ts';
 import type { Secret } from '../../../runtime/secret.ts';
 import { DEFAULT_SECURITY } from '../../cluster-settings.ts';
+import { effectiveIntervals, findSettings } from '../../organization-settings.ts';
 import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import { appendAudit } from '../../store/audit.ts';
-import { expireRegistrationTokens } from '../../store/cluster-admin.ts';
+import { expireRegistrationTokens, findDeletedCluster } from '../../store/cluster-admin.ts';
 import { insertPendingCluster } from '../../store/clusters.ts';
 import { insertRegistrationToken, REGISTRATION_TOKEN_LIFETIME_MS } from '../../store/registration-tokens.ts';
 import { DEFAULT_REPOSITORY, EMBEDDED_BRANCH, ensureRepositoryRow, hostedName } from '../../store/repositories.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 import { isUniqueViolation } from '../../store/store-error.ts';
 import type { AdminDeps } from './admin-deps.ts';
-import { changeIntervals, type CreateCluster } from './cluster-schemas.ts';
+import type { CreateCluster } from './cluster-schemas.ts';
+import { changeIntervals } from './intervals-change.ts';
 
 /** A registration token, to be shown once. */
 export interface IssuedRegistrationToken {
@@ -81,6 +82,9 @@ async function insertCluster(
   repositoryName: string | undefined,
 ): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
   const at = deps.clock.now().toISOString();
+  await refuseSpentSlug(trx, admin.organization.id, body.slug);
+  const settings = await findSettings(trx, admin.organization.id);
+  const ownIntervals = changeIntervals({}, body.intervals);
   const repository =
     repositoryName === undefined
       ? undefined
@@ -95,7 +99,8 @@ async function insertCluster(
     allowed_catalog_entries: JSON.stringify(body.allowedCatalogEntries),
     allowed_operation_templates: JSON.stringify(body.allowedOperationTemplates),
     security: JSON.stringify({ ...DEFAULT_SECURITY, ...body.security }),
-    intervals: JSON.stringify(changeIntervals(DEFAULT_INTERVALS, body.intervals)),
+    intervals: JSON.stringify(effectiveIntervals(settings, ownIntervals)),
+    own_intervals: JSON.stringify(ownIntervals),
     repository_id: repository?.id ?? null,
     git_directory: repository === undefined ? null : clusterDirectory(repository.layout, body.slug),
     created_at: at,
@@ -111,6 +116,15 @@ async function insertCluster(
     summary: `cluster ${row.slug} created in mode ${row.connectivity_mode}; a registration token was issued`,
   });
   return { row, registration };
+}
+
+/** A slug names a directory in Git, which outlives the record of its cluster. */
+async function refuseSpentSlug(trx: Kysely<Database>, organizationId: string, slug: string): Promise<void> {
+  const spent = await findDeletedCluster(trx, organizationId, slug);
+  if (spent === undefined) return;
+  throw new AppError('conflict', `cluster ${slug} was deleted at ${spent.deleted_at}; a slug is never used twice`, {
+    faults: [{ path: '/slug', message: 'was used' }],
+  });
 }
 
 function refuseWhatIsNotBuilt(body: CreateCluster): void {
