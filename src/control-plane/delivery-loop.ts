@@ -3,6 +3,7 @@ import type { Rendered } from '../intent/rendered.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { numberOn } from './jobs/number-on.ts';
 import { renderQueued } from './render-queued.ts';
 import {
   deliveryLock,
@@ -144,7 +145,15 @@ export class DeliveryLoop {
     cut: AbortSignal,
     held: Held,
   ): Promise<string | undefined> {
-    const { rendered, refused } = await renderQueued(this.#deps.store.db, batch);
+    const { store, clock } = this.#deps;
+    // Restored from a backup: they come again with another number, or not at all.
+    const numberedOn = await numberOn(
+      store,
+      batch.map(({ id }) => id),
+      clock.now().toISOString(),
+    );
+    if (numberedOn.length > 0) return undefined;
+    const { rendered, refused } = await renderQueued(store.db, batch);
     const waiting = new Map(batch.map((intent) => [intent.id, intent]));
     let unfinished: string | undefined;
     // Receipts that come together are committed together; each is stored as soon as it is true.

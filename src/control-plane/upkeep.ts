@@ -1,7 +1,9 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { renewalThreshold, type GitSources } from './git-source.ts';
+import { keepJobs } from './jobs/job-upkeep.ts';
 import { repeat } from './repeat.ts';
+import { ReportRetention } from './report-retention.ts';
 import { raiseConfigRevision } from './store/clusters.ts';
 import { clustersWithAgeingCredential, deleteUselessGitCredentials } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
@@ -24,9 +26,11 @@ export interface UpkeepDeps {
 /** What time brings: rows of no more use go, and Git read credentials are renewed before their clusters need new ones. */
 export class Upkeep {
   readonly #deps: UpkeepDeps;
+  readonly #retention: ReportRetention;
 
   constructor(deps: UpkeepDeps) {
     this.#deps = deps;
+    this.#retention = new ReportRetention(deps);
   }
 
   /** Runs until aborted. A turn that fails is tried again at the next. */
@@ -55,5 +59,7 @@ export class Upkeep {
         logger.warn({ err: error, clusterId }, 'Git read credential not renewed; trying again');
       }
     }
+    await keepJobs(this.#deps);
+    await this.#retention.turn();
   }
 }

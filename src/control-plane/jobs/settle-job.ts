@@ -6,6 +6,7 @@ import { catchUpWithReports, moveIntentRows } from '../store/intent-progress.ts'
 import { redeliverIntent } from '../store/intent-redelivery.ts';
 import { closeJob, findJob, markAcknowledged, setJobStatus } from '../store/jobs.ts';
 import type { Database, JobRow } from '../store/schema.ts';
+import { noteSource } from './note-ahead.ts';
 import { judgePhase, judgeResult, type JudgedIntent, type Verdict } from './judge-result.ts';
 
 /** What the caller notifies after the commit. */
@@ -71,8 +72,29 @@ export async function recordJobResult(
     at,
   );
   if (!closed) throw new AppError('result_exists', `job ${jobId} is closed; its result is recorded already`);
+  const ahead = await noteNewer(trx, job, result, at);
+  if (ahead !== undefined) return { intentMoved: true, redelivered: ahead.redelivered };
   const timing = { expiresAt: job.expires_at, now };
   return await moveIntent(trx, job, at, (intent) => judgeResult(intent, result, timing));
+}
+
+/**
+ * The operator did nothing since the cluster has a newer pair of the object, or had one of an object since deleted. From an
+ * intent that is known here that is a matter of order; else this control plane was restored from a backup.
+ *
+ * @returns undefined when it is not so
+ */
+async function noteNewer(
+  trx: Kysely<Database>,
+  job: JobRow,
+  { outcome, source }: JobResult,
+  at: string,
+): Promise<{ readonly redelivered: boolean } | undefined> {
+  if (outcome !== 'noop' || source === undefined || source.intentId === job.intent_id) return undefined;
+  const cluster = await findCluster(trx, job.cluster_id);
+  if (cluster === undefined) return undefined;
+  const { cluster_id: clusterId, target_kind: kind, namespace, name } = job;
+  return await noteSource(trx, cluster, { target: { clusterId, kind, namespace, name }, source }, at);
 }
 
 export function jobNotFound(jobId: string): AppError {

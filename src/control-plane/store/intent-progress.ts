@@ -2,7 +2,9 @@ import { sql, type Kysely } from 'kysely';
 import type { IntentMove, IntentSnapshot } from '../../events/ingest/ingest-store.ts';
 import { moveIntents } from '../../events/ingest/move-intents.ts';
 import { recentEventsAbout } from './events.ts';
-import type { Database } from './schema.ts';
+import type { Condition } from '../../protocol/condition.ts';
+import type { AgentEvent, EventSource } from '../../protocol/event.ts';
+import type { Database, ResourceConditionRow } from './schema.ts';
 
 /** Ids in one query: a post has at most 500 events, and SQLite's limit of variables is far above. */
 export async function findIntentSnapshots(
@@ -55,7 +57,40 @@ export async function catchUpWithReports(
 ): Promise<void> {
   const [intent] = await findIntentSnapshots(trx, clusterId, [intentId]);
   if (intent === undefined) return;
-  const events = await recentEventsAbout(trx, clusterId, intent);
+  const recent = await recentEventsAbout(trx, clusterId, intent);
+  // What was reported long ago is no longer among the events; what it amounts to still is, and has been stable since.
+  const events = recent.length > 0 ? recent : await statusAbout(trx, clusterId, intent);
   const moves = moveIntents([intent], events, deliveryEpoch);
   if (moves.length > 0) await moveIntentRows(trx, clusterId, at, moves);
+}
+
+/** Current status as far as it came from the intent, as one event. */
+async function statusAbout(
+  trx: Kysely<Database>,
+  clusterId: string,
+  intent: Pick<IntentSnapshot, 'id' | 'kind' | 'namespace' | 'name'>,
+): Promise<AgentEvent[]> {
+  const rows = await trx
+    .selectFrom('resource_conditions')
+    .selectAll()
+    .where('cluster_id', '=', clusterId)
+    .where('kind', '=', intent.kind)
+    .where('namespace', '=', intent.namespace)
+    .where('name', '=', intent.name)
+    .where('source', 'like', `%${JSON.stringify(intent.id)}%`)
+    .execute();
+  return rows.map(({ api_version: apiVersion, kind, namespace, name, ...row }) => ({
+    eventKey: `status/${row.uid}/${row.type}`,
+    kind: 'ConditionTransition',
+    resourceRef: { apiVersion, kind, namespace, name },
+    conditions: [{ type: row.type, status: row.status as Condition['status'], ...reasonOf(row) }],
+    source: JSON.parse(row.source ?? '{}') as EventSource,
+  }));
+}
+
+function reasonOf(row: Pick<ResourceConditionRow, 'reason' | 'message'>): Pick<Condition, 'reason' | 'message'> {
+  return {
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.message === null ? {} : { message: row.message }),
+  };
 }

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { JobRow, ReportedGenerationRow } from './job-rows.ts';
 import type { ChannelMessageRow, ChannelOutboxRow, ChannelWebhookRow } from './channel-rows.ts';
 import type {
   AdminTokenRow,
@@ -12,6 +13,7 @@ import type {
 import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 
 export type * from './identity-rows.ts';
+export type * from './job-rows.ts';
 
 /**
  * The database, one interface a table. Portable between SQLite and PostgreSQL: times are RFC 3339 UTC with milliseconds
@@ -34,6 +36,7 @@ export interface Database {
   audit: AuditRow;
   request_keys: RequestKeyRow;
   jobs: JobRow;
+  reported_generations: ReportedGenerationRow;
   certificate_authorities: CertificateAuthorityRow;
   deleted_clusters: DeletedClusterRow;
   installation: InstallationRow;
@@ -84,40 +87,6 @@ export interface ClusterRow {
   disconnected_at: string | null;
   registered_at: string | null;
   created_at: string;
-}
-
-export const JOB_STATES = ['pending', 'delivered', 'acknowledged', 'closed'] as const;
-export type JobState = (typeof JOB_STATES)[number];
-
-export interface JobRow {
-  id: string;
-  cluster_id: string;
-  intent_id: string;
-  kind: 'apply' | 'delete' | 'intent';
-  /** The object that it is about. */
-  target_kind: string;
-  namespace: string;
-  name: string;
-  generation: number;
-  delivery_epoch: number;
-  idempotency_key: string;
-  /** JSON, in the clear: it holds no secret but sealed ones. Signed and encrypted as it is handed out. */
-  payload: string;
-  state: JobState;
-  created_at: string;
-  expires_at: string;
-  delivered_at: string | null;
-  acknowledged_at: string | null;
-  closed_at: string | null;
-  phase: string | null;
-  status_message: string | null;
-  /** JSON array of conditions. */
-  status_conditions: string | null;
-  status_at: string | null;
-  outcome: 'succeeded' | 'failed' | 'noop' | 'conflict' | null;
-  error: string | null;
-  /** JSON `ResourceRef`. */
-  applied_ref: string | null;
 }
 
 export interface CatalogEntryRow {

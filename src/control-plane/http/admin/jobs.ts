@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { findJobOf, listJobsOf } from '../../store/job-pages.ts';
-import { JOB_STATES, type JobRow, type JobState } from '../../store/schema.ts';
+import { JOB_STATES, type JobRow, type JobState } from '../../store/job-rows.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';

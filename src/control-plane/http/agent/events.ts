@@ -4,10 +4,11 @@ import { EventsRequest, MAX_EVENT_POST_BYTES } from '../../../protocol/event.ts'
 import { checkEvents } from '../../../events/ingest/check-events.ts';
 import { ingestEvents } from '../../../events/ingest/ingest-events.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import { noteAhead } from '../../jobs/note-ahead.ts';
 import { findCluster } from '../../store/clusters.ts';
 import { eventIngestStore } from '../../store/event-ingest-store.ts';
 import type { Store } from '../../store/open-store.ts';
-import { CHANNEL_TOPIC, statusTopic } from '../../topics.ts';
+import { CHANNEL_TOPIC, DELIVERY_TOPIC, configTopic, statusTopic } from '../../topics.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import type { HttpServer } from '../server.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
@@ -59,9 +60,13 @@ async function takeEvents(deps: EventsRouteDeps, request: FastifyRequest, body: 
     // Read again in here: a mode switch that was committed since raised the epoch.
     const current = await findCluster(trx, cluster.id);
     if (current === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
-    const store = eventIngestStore(trx, current, deps.clock.now().toISOString());
-    return await ingestEvents({ store, deliveryEpoch: current.delivery_epoch, events: body.events });
+    const at = deps.clock.now().toISOString();
+    const store = eventIngestStore(trx, current, at);
+    const ingested = await ingestEvents({ store, deliveryEpoch: current.delivery_epoch, events: body.events });
+    return { ...ingested, ahead: await noteAhead(trx, current, body.events, at) };
   });
+  if (outcome.ahead.configChanged) deps.wakeups.notify(configTopic(cluster.id));
+  if (outcome.ahead.redelivered) deps.wakeups.notify(DELIVERY_TOPIC);
   if (outcome.told > 0) deps.wakeups.notify(CHANNEL_TOPIC);
   if (outcome.recorded > 0) deps.wakeups.notify(statusTopic(cluster.id));
 }

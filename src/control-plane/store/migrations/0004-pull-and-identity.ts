@@ -68,6 +68,12 @@ async function jobs(db: Kysely<unknown>): Promise<void> {
   await index(db, 'jobs', ['cluster_id', 'created_at']);
   await index(db, 'jobs', ['state', 'expires_at']);
   await index(db, 'jobs', ['intent_id']);
+  await table(db, 'reported_generations', 'cluster_id target_kind namespace name reported_at', 'intent_id')
+    .addColumn('generation', 'integer', (column) => column.notNull())
+    .addColumn('delivery_epoch', 'integer', (column) => column.notNull())
+    .addPrimaryKeyConstraint('reported_generations_pk', ['cluster_id', 'target_kind', 'namespace', 'name'])
+    .addForeignKeyConstraint('reported_generations_cluster', ['cluster_id'], 'clusters', ['id'])
+    .execute();
 }
 
 async function channel(db: Kysely<unknown>): Promise<void> {
