@@ -2,6 +2,7 @@ import type { Rendered, Tombstone } from '../intent/rendered.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ResourceRef } from '../protocol/condition.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
+import type { SourcePair } from '../resources/source-annotation.ts';
 
 /** Whether a transport's target can be reached and written to now. */
 export type Probe =
@@ -76,6 +77,8 @@ export type Outcome =
       readonly message: string;
       /** The server has looked at the object and will not have it: the same once more changes nothing. */
       readonly isLasting?: true;
+      /** With `stale`: the newer pair that the cluster has of the object. */
+      readonly newer?: SourcePair;
     };
 
 /** Operator end of a transport. */

@@ -1,3 +1,4 @@
+import type { StatusChange } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import type { Term } from '../kube/lease/term.ts';
@@ -12,13 +13,16 @@ import type { Logger } from '../runtime/logger.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { ClusterStatusWriter } from './cluster-status.ts';
 import { ConfigLoop } from './config-loop.ts';
-import { connectedCondition, Contact, type ContactState } from './contact.ts';
+import { connectionConditions, Contact, type ContactState } from './contact.ts';
 import { ControllerHealth } from './controller-health.ts';
 import { coreReports } from './core-reports.ts';
 import { Core } from './core.ts';
 import { EventPipeline } from './event-pipeline.ts';
+import { PullJobs } from './jobs/pull-jobs.ts';
+import { refusedPayloadEvent } from './jobs/refused-payload-event.ts';
 import { openGitTarget } from './open-git-target.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { notOpenedEvent } from './not-opened-event.ts';
 import { OwnVersion } from './own-version.ts';
 import { PolicyGate } from './policy-gate.ts';
 import { projectionOf } from './projection.ts';
@@ -49,6 +53,7 @@ export class ClusterSession {
   readonly #config: ConfigLoop;
   readonly #heartbeat: Heartbeat;
   readonly #core: Core;
+  readonly #jobs: PullJobs;
   readonly #version: OwnVersion;
   readonly #health: ControllerHealth;
   readonly #policy: PolicyGate;
@@ -70,6 +75,7 @@ export class ClusterSession {
       onCredentials: ({ caCertificate }) => {
         this.#caCertificate = caCertificate;
         this.#config.restart();
+        this.#jobs.restart();
       },
     });
     this.#events = new EventPipeline({
@@ -120,14 +126,36 @@ export class ClusterSession {
     this.#policy = new PolicyGate({
       status: () => this.#status.status,
       cluster,
-      onChange: () => this.#core.policyChanged(),
+      onChange: () => {
+        this.#core.policyChanged();
+        this.#jobs.policyChanged();
+      },
     });
     const policy = (): ClusterPolicy => this.#policy.policy;
+    this.#jobs = new PullJobs({
+      ...deps,
+      session: this.#identity.session,
+      contact: this.#contact,
+      policy,
+      configured: (signal) => this.#config.caughtUp(signal),
+      keyRing: () => this.#identity.keys?.ring,
+      statusOf: (ref) => this.#core.statusOf(ref),
+      broughtBy: (subject) => this.#core.broughtBy(subject),
+      onRefusedPayload: (job, event, message) =>
+        this.#events.enqueue(refusedPayloadEvent(event, job, this.#status, message, clock.now())),
+      onConditions: (conditions) => this.#status.setConditions(conditions),
+    });
     this.#core = new Core({
       ...deps,
       ...coreReports({ ...deps, status: this.#status, health: this.#health, policy }),
       policy,
-      reporter: this.#events,
+      keyRing: () => this.#identity.keys?.ring,
+      onNotOpened: (instance, message) =>
+        this.#events.enqueue(notOpenedEvent(instance, this.#status, message, clock.now())),
+      reporter: { statusChanged: (change) => this.#tell(change) },
+      jobs: this.#jobs.source,
+      onPlaces: () => this.#jobs.source.lookAgain(),
+      onGone: (object) => this.#jobs.objectGone(object),
       onRunning: () => this.#controllersRun(),
     });
   }
@@ -166,6 +194,7 @@ export class ClusterSession {
         configuration: (either) => this.#config.run(either),
         heartbeat: (either) => this.#heartbeat.run(either),
         core: (either) => this.#runCore(either),
+        jobs: (either) => this.#runJobs(either),
         version: (either) => this.#version.run(either),
       },
       signal,
@@ -180,6 +209,17 @@ export class ClusterSession {
   async #runCore(signal: AbortSignal): Promise<void> {
     await this.#policy.opened(signal);
     if (!signal.aborted) await this.#core.run(signal);
+  }
+
+  async #runJobs(signal: AbortSignal): Promise<void> {
+    await this.#policy.opened(signal);
+    if (!signal.aborted) await this.#jobs.run(signal);
+  }
+
+  /** What the reconciler did goes out as events, and moves the jobs that asked for it. */
+  #tell(change: StatusChange): void {
+    this.#events.statusChanged(change);
+    this.#jobs.statusChanged(change);
   }
 
   #configured(config: AgentConfig, revision: string | undefined): void {
@@ -203,14 +243,13 @@ export class ClusterSession {
   }
 
   #contactChanged(state: ContactState, message: string): void {
-    const connected = connectedCondition(state, message);
-    if (connected !== undefined) this.#status.setConditions([connected]);
+    this.#status.setConditions(connectionConditions(state, message));
     if (state !== 'connected') this.#identity.contactLost();
   }
 
   #controllersRun(): void {
     // What an earlier process wrote and could not post any more; what it did post is recognized by its keys.
-    for (const change of this.#core.snapshot()) this.#events.statusChanged(change);
+    for (const change of this.#core.snapshot()) this.#tell(change);
     this.#health.running();
   }
 

@@ -49,6 +49,8 @@ export class ConfigLoop {
   readonly #deps: ConfigLoopDeps;
   readonly #wake = new Wake();
   readonly #first = Promise.withResolvers<void>();
+  /** Settles at the next answer. */
+  #taken = Promise.withResolvers<void>();
   #etag: string | undefined;
   #waitSeconds = 30;
   #failures = 0;
@@ -80,6 +82,12 @@ export class ConfigLoop {
   /** Resolves once a configuration was taken in this process. Rejects with the signal's reason. */
   async first(signal: AbortSignal): Promise<void> {
     await untilAborted(this.#first.promise, signal);
+  }
+
+  /** Resolves once what is known is what the newest answer named. Rejects with the signal's reason. */
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    while (this.#revision === undefined || this.#revision !== this.#newest)
+      await untilAborted(this.#taken.promise, signal);
   }
 
   /** Another credential or address: ask at once, from the beginning. */
@@ -164,6 +172,7 @@ export class ConfigLoop {
         this.#failures = 0;
         if (answer.body !== undefined) return this.#accept(answer);
         this.#revision = answer.revision ?? this.#newest;
+        this.#tellTaken();
         if (this.#isPull) return SPACING_MS;
         this.#lengthen();
         // An empty answer to a request that should have been held must not turn into a busy loop.
@@ -203,6 +212,7 @@ export class ConfigLoop {
     this.#isPull = config.connectivity_mode === 'pull';
     this.#deps.onConfig(config, revision);
     this.#first.resolve();
+    this.#tellTaken();
     if (this.#isPull) return SPACING_MS;
     // Without an ETag the server cannot hold a request, so this is a plain poll.
     return etag === undefined ? this.#waitSeconds * 1000 : first ? 0 : 1;
@@ -218,6 +228,11 @@ export class ConfigLoop {
       this.#etag = undefined;
       this.#held.abort();
     }
+  }
+
+  #tellTaken(): void {
+    this.#taken.resolve();
+    this.#taken = Promise.withResolvers();
   }
 
   #shorten(elapsedMs: number): void {

@@ -1,21 +1,27 @@
 import { GitSource } from '../delivery/gitops/git-source.ts';
 import type { GitTarget } from '../delivery/gitops/git-target.ts';
 import { ACCEPT_REMOVALS_ANNOTATION } from '../delivery/gitops/removal-breaker.ts';
-import type { DesiredSet } from '../delivery/delivery.ts';
+import type { DesiredSet, Source } from '../delivery/delivery.ts';
+import type { JobSubject } from '../delivery/pull/read-job.ts';
 import type { Reporter, StatusChange } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
-import { createApplyLoop } from '../reconcile/apply-loop.ts';
+import { createApplyLoop, type ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import { Inventory } from '../reconcile/inventory.ts';
 import type { Grant } from '../reconcile/namespace-watches.ts';
 import type { NamespaceGrants } from '../reconcile/pass.ts';
 import { startReconciler, type Reconciler } from '../reconcile/reconciler.ts';
+import { serialApply } from '../reconcile/serial-apply.ts';
+import type { ApplicationInstance } from '../resources/application-instance.ts';
 import type { Cluster } from '../resources/cluster.ts';
+import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Secret } from '../runtime/secret.ts';
+import { runJobLoop } from './jobs/job-loop.ts';
 import { SyncLoop } from './sync-loop.ts';
 
 export interface CoreDeps {
@@ -24,7 +30,11 @@ export interface CoreDeps {
   readonly stateDir: string;
   readonly cluster: () => Cluster;
   readonly policy: () => ClusterPolicy;
+  readonly keyRing: () => readonly Secret[] | undefined;
+  readonly onNotOpened: (instance: ApplicationInstance, message: string) => void;
   readonly reporter: Reporter;
+  /** Jobs of pull mode. */
+  readonly jobs: Source;
   readonly recorder: KubeEventRecorder;
   readonly clock: Clock;
   readonly random: () => number;
@@ -37,6 +47,10 @@ export interface CoreDeps {
   /** `what` does not work for this fault; undefined: it works (again). */
   readonly onFault: (what: string, fault: unknown) => void;
   readonly onGrants: (grants: ReadonlyMap<string, Grant>) => void;
+  /** Where the operator may work changed: a namespace, its label or its grant. */
+  readonly onPlaces: () => void;
+  /** An object of a kind that is delivered left the cluster. */
+  readonly onGone: (object: KubeObject) => void;
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
@@ -52,6 +66,7 @@ export class Core {
   readonly #inventory: Inventory;
   readonly #source: GitSource;
   readonly #sync: SyncLoop;
+  readonly #applyLoop: ApplyLoop;
   readonly #policyListeners: (() => void)[] = [];
   #reconciler: Reconciler | undefined;
   #lastAccepted: string | undefined;
@@ -75,7 +90,10 @@ export class Core {
       isDenied: (name) => this.#reconciler?.isDenied(name) === true,
       doubt: (name) => this.#reconciler?.doubt(name),
     };
-    const applyLoop = createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter, grants });
+    const applyLoop = serialApply(
+      createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter, grants }),
+    );
+    this.#applyLoop = applyLoop;
     const { onRead, onReport } = deps;
     this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, onRead, onReport });
   }
@@ -103,10 +121,21 @@ export class Core {
     return this.#reconciler?.snapshot() ?? [];
   }
 
+  /** Conditions of one object as they are now; undefined where it is not there, or has none yet. */
+  statusOf(ref: ObjectRef): StatusChange | undefined {
+    return this.#reconciler?.statusOf(ref);
+  }
+
+  /** What names, in its source, the delivery that brought the object's present pair. */
+  broughtBy({ ref, pair }: JobSubject): string | undefined {
+    const record = this.#inventory.find(ref);
+    return record?.epoch === pair.epoch && record.generation === pair.generation ? record.sourceKey : undefined;
+  }
+
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#loadInventory(signal);
-    const { api, reporter, recorder, clock, random, logger, policy } = this.#deps;
+    const { api, reporter, recorder, clock, random, logger, policy, keyRing, onNotOpened } = this.#deps;
     const reconciler = startReconciler({
       api,
       inventory: this.#inventory,
@@ -116,15 +145,20 @@ export class Core {
       random,
       logger,
       policy,
+      keyRing,
+      onNotOpened,
       onPolicyChange: (listener) => this.#policyListeners.push(listener),
       onWatch: (kind, fault) => this.#deps.onFault(`${kind} cannot be watched`, fault),
       onGrants: (grants) => {
         this.#deps.onGrants(grants);
-        this.#sync.lookAgain();
+        this.#lookAgain();
       },
-      onDelivered: (object, isGone) => this.#sync.noteChange(object, isGone),
+      onDelivered: (object, isGone) => {
+        this.#sync.noteChange(object, isGone);
+        if (isGone) this.#deps.onGone(object);
+      },
       onNamespace: (name) => {
-        if (policy().allowedNamespaces.includes(name)) this.#sync.lookAgain();
+        if (policy().allowedNamespaces.includes(name)) this.#lookAgain();
       },
     });
     this.#reconciler = reconciler;
@@ -133,11 +167,18 @@ export class Core {
         () => this.#deps.onRunning(),
         () => undefined,
       );
-      await this.#sync.run(signal);
+      const source = this.#deps.jobs;
+      const jobs = runJobLoop({ source, applyLoop: this.#applyLoop, clock, random, logger }, signal);
+      await Promise.all([this.#sync.run(signal), jobs]);
     } finally {
       await reconciler[Symbol.asyncDispose]();
       await this.#source[Symbol.asyncDispose]();
     }
+  }
+
+  #lookAgain(): void {
+    this.#sync.lookAgain();
+    this.#deps.onPlaces();
   }
 
   #accepted(): string | undefined {

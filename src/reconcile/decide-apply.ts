@@ -106,6 +106,7 @@ function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusa
     return stale(
       Reason.StaleSource,
       `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`,
+      { epoch: known.epoch, generation: known.generation },
     );
   }
   if (order > 0 && pair.epoch < policy.deliveryEpoch) {

@@ -95,6 +95,7 @@ function liveIsNewer({ tombstone, policy, recordedPair }: RemovalSituation, live
     return stale(
       Reason.StaleSource,
       `tombstone ${formatSource(tombstone)} is not newer than ${formatSource(known)}, which is applied`,
+      { epoch: known.epoch, generation: known.generation },
     );
   }
   if (tombstone.epoch < policy.deliveryEpoch) {

@@ -3,11 +3,12 @@ import type { ClusterApi } from '../kube/cluster-api.ts';
 import { WorkQueue, type WorkResult } from '../kube/work-queue.ts';
 import { APPLICATION_INSTANCE_KIND, type ApplicationInstance } from '../resources/application-instance.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
-import type { KubeObject } from '../resources/kube-object.ts';
+import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import { APPS_API_VERSION, OPS_API_VERSION } from '../resources/labels.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Secret } from '../runtime/secret.ts';
 import { reconcileInstance } from './application-instance/application-instance-controller.ts';
 import type { ClusterEventRecorder } from './application-instance/instance-pass.ts';
 import { ReleaseClaims } from './application-instance/release-claims.ts';
@@ -32,6 +33,10 @@ export interface ReconcilerDeps {
   readonly random: () => number;
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
+  /** The cluster's private keys, the current one first; undefined until they are read. */
+  readonly keyRing?: () => readonly Secret[] | undefined;
+  /** Sealed values that do not open. */
+  readonly onNotOpened?: (instance: ApplicationInstance, message: string) => void;
   /** Registers a callback: everything is looked at again when the policy changes. */
   readonly onPolicyChange?: (listener: () => void) => void;
   /** What keeps one of our own kinds from being watched; undefined once it is. */
@@ -48,6 +53,8 @@ export interface Reconciler extends AsyncDisposable, NamespaceGrants {
   synced(signal?: AbortSignal): Promise<void>;
   /** Current conditions of every ApplicationInstance and Operation (`before` empty): what a full snapshot sends. */
   snapshot(): readonly StatusChange[];
+  /** The same of one object; undefined where it is not there or has no conditions yet. */
+  statusOf(ref: ObjectRef): StatusChange | undefined;
 }
 
 /** Each has at most one request under way. */
@@ -139,6 +146,11 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
       [...instances.list(), ...operations.list()]
         .filter((object) => (object.status?.conditions ?? []).length > 0)
         .map((object) => snapshotOf(object, deps, unwritten)),
+    statusOf: ({ kind, namespace, name }) => {
+      const object = kind === OPERATION_KIND ? operations.newest(namespace, name) : instances.newest(namespace, name);
+      const has = (object?.status?.conditions ?? []).length > 0;
+      return object === undefined || !has ? undefined : snapshotOf(object, deps, unwritten);
+    },
     isDenied: (namespace) => flux.grantOf(namespace) === 'not_granted',
     doubt: (namespace) => flux.doubt(namespace),
     async [Symbol.asyncDispose]() {

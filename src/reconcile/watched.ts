@@ -107,8 +107,13 @@ export class Watched<T extends KubeObject> implements WatchedView<T> {
     if (!this.#isSynced && this.#isRunning) await this.#firstTry.promise;
     if (!this.#isSynced && this.#fault !== undefined) throw this.#fault;
     if (!this.#isSynced) return await this.#deps.api.get<T>(ref, signal);
+    return this.newest(namespace, name);
+  }
+
+  /** As far as it is known, without asking the server. */
+  newest(namespace: string | undefined, name: string): T | undefined {
     const { version } = this.#informer;
-    return this.#fresh.newest(ref, { object: this.#informer.get(namespace, name), version });
+    return this.#fresh.newest(this.refOf(namespace, name), { object: this.#informer.get(namespace, name), version });
   }
 
   list(): readonly T[] {

@@ -19,6 +19,7 @@ export const CLUSTER_CONDITIONS = [
   'Connected',
   'Disconnected',
   'BufferOverflow',
+  'JobReportRefused',
   'ControllersHealthy',
   'Synced',
   'RemovedWithoutTombstone',

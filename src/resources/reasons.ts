@@ -44,8 +44,8 @@ export const Reason = {
   ReleaseNotOwned: 'ReleaseNotOwned',
   /** Stalled=True: the cluster does not serve Flux' kinds; the release controller is not installed. */
   ReleaseControllerMissing: 'ReleaseControllerMissing',
-  /** Stalled=True: `spec.sealedValues` is set and this operator version does not open it. */
-  SealedValuesNotSupported: 'SealedValuesNotSupported',
+  /** Stalled=True: `spec.sealedValues` does not open: sealed to another key or for another place, or altered. */
+  SealedValuesNotOpened: 'SealedValuesNotOpened',
   /** Reconciling=True: the release is being removed. */
   Uninstalling: 'Uninstalling',
   /** Ready=False: the release is gone. */
@@ -146,12 +146,16 @@ export const Reason = {
   ClusterDisabled: 'ClusterDisabled',
   /** Authenticated=False: the record is bound to another cluster. */
   ClusterUidMismatch: 'ClusterUidMismatch',
-  /** Connected=True: the control plane answers. */
+  /** Connected=True, Disconnected=False: the control plane answers. */
   ControlPlaneReachable: 'ControlPlaneReachable',
-  /** Connected=False: the control plane does not answer. */
+  /** Connected=False, Disconnected=True: the control plane does not answer. */
   ControlPlaneUnreachable: 'ControlPlaneUnreachable',
   /** BufferOverflow=True: events were dropped; the message counts them. */
   EventsDropped: 'EventsDropped',
+  /** JobReportRefused=True: the control plane will not have the status or result of a job (400, 413); the message says why. */
+  ReportRefused: 'ReportRefused',
+  /** JobReportRefused=False: a later result was taken. */
+  ReportsTaken: 'ReportsTaken',
   /** BufferOverflow=False: nothing was dropped since the last full snapshot. */
   BufferWithinBounds: 'BufferWithinBounds',
   /** ControllersHealthy=True: source, apply and reconcile loops run. */

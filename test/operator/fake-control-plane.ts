@@ -112,6 +112,12 @@ export class FakeControlPlane implements AsyncDisposable {
     this.queue.wake();
   }
 
+  /** As an admin does: no credential is accepted, and none is given. */
+  revoke(): void {
+    this.tokens.clear();
+    this.credentials.publicKey = undefined;
+  }
+
   count(path: string): number {
     return this.requests.filter((request) => request.path.startsWith(path)).length;
   }

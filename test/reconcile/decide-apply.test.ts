@@ -30,7 +30,7 @@ function recordOf(situation: ApplySituation): InventoryRecord {
 }
 
 describe('decideApply', () => {
-  const refusals: readonly [string, Partial<ApplySituation>, { state: string; reason: string; message: string }][] = [
+  const refusals: readonly [string, Partial<ApplySituation>, { state: string; reason: string; message: string; newer?: object }][] = [
     [
       'refuses what a rule of the kind forbids to change, on a server without CEL either',
       {
@@ -86,12 +86,22 @@ describe('decideApply', () => {
     [
       'keeps an object that is newer than the manifest',
       { live: live(anInstance({ source: '1.3' })) },
-      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is older than 1.3, which is applied' },
+      {
+        state: 'stale',
+        reason: 'StaleSource',
+        message: 'source 1.2 is older than 1.3, which is applied',
+        newer: { epoch: 1, generation: 3 },
+      },
     ],
     [
       'does not bring back what was deleted by a newer tombstone',
       { live: undefined, lastPair: { epoch: 1, generation: 4 } },
-      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is older than 1.4, which is applied' },
+      {
+        state: 'stale',
+        reason: 'StaleSource',
+        message: 'source 1.2 is older than 1.4, which is applied',
+        newer: { epoch: 1, generation: 4 },
+      },
     ],
     [
       'lets work of an earlier delivery epoch change nothing',

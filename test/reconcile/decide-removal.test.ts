@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decideRemoval, type RemovalDecision, type RemovalSituation } from '../../src/reconcile/decide-removal.ts';
 import { anInstance, aNamespace, aPolicy, aTombstone, live } from './manifests.ts';
+import { formatSource, type SourcePair } from '../../src/resources/source-annotation.ts';
 
 const base: RemovalSituation = {
   tombstone: aTombstone(),
@@ -15,6 +16,17 @@ const marked = { 'app.service.io/tombstone': 'int-9' };
 const refuse = (state: 'refused' | 'stale', reason: string, message: string): RemovalDecision => ({
   kind: 'refuse',
   outcome: { state, reason, message },
+});
+
+/** The tombstone is of 1.9. */
+const isNotNewer = (newer: SourcePair): RemovalDecision => ({
+  kind: 'refuse',
+  outcome: {
+    state: 'stale',
+    reason: 'StaleSource',
+    message: `tombstone 1.9 is not newer than ${formatSource(newer)}, which is applied`,
+    newer,
+  },
 });
 
 describe('decideRemoval', () => {
@@ -53,17 +65,17 @@ describe('decideRemoval', () => {
     [
       'keeps an object that is newer than the tombstone',
       { live: live(anInstance({ source: '1.10' })) },
-      refuse('stale', 'StaleSource', 'tombstone 1.9 is not newer than 1.10, which is applied'),
+      isNotNewer({ epoch: 1, generation: 10 }),
     ],
     [
       'keeps an object that is as new as the tombstone',
       { live: live(anInstance({ source: '1.9' })) },
-      refuse('stale', 'StaleSource', 'tombstone 1.9 is not newer than 1.9, which is applied'),
+      isNotNewer({ epoch: 1, generation: 9 }),
     ],
     [
       'takes the inventory for an object whose annotation was taken off',
       { live: live(anInstance({ source: '' })), recordedPair: { epoch: 1, generation: 12 } },
-      refuse('stale', 'StaleSource', 'tombstone 1.9 is not newer than 1.12, which is applied'),
+      isNotNewer({ epoch: 1, generation: 12 }),
     ],
     [
       'keeps another incarnation than the tombstone names',

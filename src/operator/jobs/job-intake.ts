@@ -1,0 +1,101 @@
+import { Type } from 'typebox';
+import { AppError } from '../../protocol/app-error.ts';
+import { Job } from '../../protocol/job.ts';
+import { compileParser } from '../../protocol/parse.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { JobDesk } from './job-desk.ts';
+import { JobNotJournaled, type JobJournal } from './job-journal.ts';
+import type { JobReports } from './job-reports.ts';
+import { newJob } from './open-job.ts';
+
+export interface JobIntakeDeps {
+  readonly journal: JobJournal;
+  readonly desk: JobDesk;
+  readonly reports: Pick<JobReports, 'reject' | 'rejects' | 'toAck'>;
+  readonly logger: Logger;
+}
+
+const AT_ONCE = 8;
+
+const parseJob = compileParser(Job);
+const parseNamed = compileParser(Type.Object({ id: Job.properties.id }));
+
+/** Takes what a poll brought: into the journal, and only then to be acknowledged. A job that is known is told again so. */
+export class JobIntake {
+  readonly #deps: JobIntakeDeps;
+
+  constructor(deps: JobIntakeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers how many were new. What finds no room stays with the control plane. @throws KubeError */
+  async take(jobs: readonly unknown[], signal: AbortSignal): Promise<number> {
+    const rest = jobs.values();
+    const faults: unknown[] = [];
+    let taken = 0;
+    const worker = async (): Promise<void> => {
+      for (const job of rest) {
+        try {
+          if (await this.#takeOne(job, signal)) taken += 1;
+        } catch (error) {
+          signal.throwIfAborted();
+          faults.push(error);
+          return;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, jobs.length) }, worker));
+    if (faults.length > 0) throw faults[0];
+    return taken;
+  }
+
+  async #takeOne(raw: unknown, signal: AbortSignal): Promise<boolean> {
+    const { journal, desk, reports, logger } = this.#deps;
+    const job = this.#parse(raw);
+    if (job === undefined) return false;
+    if (desk.get(job.id) !== undefined) {
+      // An ack that was lost, or is still on its way.
+      reports.toAck(job.id);
+      return false;
+    }
+    if (reports.rejects(job.id)) return false;
+    const slot = journal.take();
+    if (slot === undefined) return false;
+    const open = newJob(job, slot);
+    try {
+      await journal.add(open, signal);
+    } catch (error) {
+      journal.giveBack(slot);
+      if (!(error instanceof JobNotJournaled)) throw error;
+      logger.error({ err: error, job: job.id }, 'a job is refused');
+      reports.reject(job.id, error.message);
+      return true;
+    }
+    desk.admit(open);
+    logger.info({ job: job.id, kind: job.kind, key: job.idempotencyKey }, 'a job was received');
+    return true;
+  }
+
+  /** A job that cannot be read does not hide the others; where it has an id, it is answered. */
+  #parse(raw: unknown): Job | undefined {
+    try {
+      return parseJob(raw);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.#deps.logger.error({ message: error.message }, 'a job cannot be read');
+      const id = idOf(raw);
+      if (id !== undefined && !this.#deps.reports.rejects(id)) {
+        this.#deps.reports.reject(id, `this operator version cannot read the job: ${error.message}`);
+      }
+      return undefined;
+    }
+  }
+}
+
+function idOf(raw: unknown): string | undefined {
+  try {
+    return parseNamed(raw).id;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,181 @@
+import { JobsResponse } from '../../protocol/job.ts';
+import { compileParser } from '../../protocol/parse.ts';
+import { backoffMs } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { Wake } from '../../runtime/wake.ts';
+import type { AgentAnswer } from '../agent-answer.ts';
+import { AGENT_PATHS } from '../agent-paths.ts';
+import type { AgentSession } from '../agent-session.ts';
+import type { Contact } from '../contact.ts';
+import { HoldTime } from './hold-time.ts';
+
+export interface JobPollDeps {
+  readonly session: Pick<AgentSession, 'call' | 'opened' | 'clusterId'>;
+  readonly contact: Pick<Contact, 'failed'>;
+  /** The cluster is in pull mode. */
+  readonly isPull: () => boolean;
+  /** Jobs that may be taken now; with none the poll waits for `resume`. */
+  readonly room: () => number;
+  /** Takes what a poll brought into the journal. Answers how many of them were new. @throws where it cannot now */
+  readonly take: (jobs: readonly unknown[], signal: AbortSignal) => Promise<number>;
+  /** What keeps jobs from being asked for: an answer that another try does not change. Undefined: they are. */
+  readonly onFault: (message: string | undefined) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** In seconds (default 50: below the 60 s of silence after which `Connected` turns False). */
+  readonly longestWaitSeconds?: number;
+}
+
+/** Never faster than once a second (specification, "Errors"). */
+const RETRY = { minMs: 1000, maxMs: 60_000 };
+/** After an answer that is no retry case. */
+const REFUSED_MS = 300_000;
+/** So that the operators of one proxy do not all come back in one instant. */
+const RECONNECT_JITTER_MS = 250;
+const LONGEST_WAIT_SECONDS = 50;
+const MAX_EARLY = 2;
+
+const parseJobs = compileParser(JobsResponse);
+
+/**
+ * Holds one `GET /jobs` at a time while the cluster is in pull mode. An answer that is empty, or a connection that some
+ * proxy cut while it was held, leads to the next poll; anything else that goes wrong to a growing pause.
+ */
+export class JobPoll {
+  readonly #deps: JobPollDeps;
+  readonly #wake = new Wake();
+  readonly #hold: HoldTime;
+  #failures = 0;
+  /** Empty answers in a row that came before their time. */
+  #early = 0;
+  /** In milliseconds; no poll before, whatever rings. */
+  #notBefore = 0;
+  #held: AbortController | undefined;
+
+  constructor(deps: JobPollDeps) {
+    this.#deps = deps;
+    this.#hold = new HoldTime(deps.longestWaitSeconds ?? LONGEST_WAIT_SECONDS);
+  }
+
+  /** There is room again, or the mode may be another one. */
+  resume(): void {
+    if (!this.#deps.isPull()) this.#held?.abort();
+    this.#wake.ring();
+  }
+
+  /** Another credential or address: ask with it at once. */
+  restart(): void {
+    this.#failures = 0;
+    this.#notBefore = 0;
+    this.#held?.abort();
+    this.#wake.ring();
+  }
+
+  /** Runs until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        if (!this.#deps.isPull() || this.#deps.room() === 0) {
+          await this.#wake.wait(signal);
+          continue;
+        }
+        const left = this.#notBefore - this.#deps.clock.now().getTime();
+        if (left > 0) await this.#wake.waitAtMost(left, this.#deps.clock, signal);
+        else this.#pause(await this.#poll(signal));
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#deps.logger.warn({ err: error }, 'jobs cannot be taken now; they stay with the control plane');
+        this.#pause(this.#retry());
+      }
+    }
+  }
+
+  /** One poll. Answers how long to pause after it, in milliseconds. */
+  async #poll(signal: AbortSignal): Promise<number> {
+    const { session, clock } = this.#deps;
+    await session.opened(signal);
+    const holdSeconds = this.#hold.seconds;
+    const query = new URLSearchParams({ cluster: session.clusterId ?? '', wait: String(holdSeconds) });
+    const held = new AbortController();
+    this.#held = held;
+    const started = clock.now().getTime();
+    const either = AbortSignal.any([signal, held.signal]);
+    const path = `${AGENT_PATHS.jobs}?${query.toString()}`;
+    let answer: AgentAnswer;
+    try {
+      answer = await session.call({ method: 'GET', path, holdSeconds }, either);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (held.signal.aborted) return 0;
+      throw error;
+    } finally {
+      this.#held = undefined;
+    }
+    return await this.#take(answer, clock.now().getTime() - started, signal);
+  }
+
+  async #take(answer: AgentAnswer, elapsedMs: number, signal: AbortSignal): Promise<number> {
+    switch (answer.state) {
+      case 'ok': {
+        const { jobs } = parseJobs(answer.body);
+        this.#deps.onFault(undefined);
+        if (jobs.length === 0) return this.#emptied(elapsedMs);
+        const taken = await this.#deps.take(jobs, signal);
+        if (taken > 0) {
+          this.#failures = 0;
+          this.#early = 0;
+          return 0;
+        }
+        // Known already: until they are acknowledged each poll is answered with them at once.
+        return this.#retry();
+      }
+      case 'refused': {
+        // A refused credential stops the session, and the next call waits for it to open.
+        if (answer.status === 401 || answer.status === 403) return this.#retry();
+        this.#deps.logger.error({ code: answer.code, message: answer.message }, 'asking for jobs is refused');
+        this.#deps.onFault(`asking for jobs (${AGENT_PATHS.jobs}) is refused: ${answer.code}: ${answer.message}`);
+        return REFUSED_MS * (1 + this.#deps.random() / 5);
+      }
+      case 'unavailable':
+        return this.#unavailable(answer, elapsedMs);
+    }
+  }
+
+  #emptied(elapsedMs: number): number {
+    if (!this.#hold.wasHeld(elapsedMs)) {
+      // One that has a new configuration answers early; one that never holds must not be asked in a busy loop.
+      this.#early += 1;
+      return this.#early <= MAX_EARLY ? this.#jitter() : this.#retry();
+    }
+    this.#early = 0;
+    this.#failures = 0;
+    this.#hold.lasted();
+    return this.#jitter();
+  }
+
+  #unavailable(answer: Extract<AgentAnswer, { readonly state: 'unavailable' }>, elapsedMs: number): number {
+    if (answer.cut && answer.retryAfterMs === undefined && this.#hold.wasHeld(elapsedMs)) {
+      this.#hold.cut(elapsedMs);
+      const { seconds } = this.#hold;
+      this.#deps.logger.debug({ seconds }, 'the held poll was cut and counts as an empty one; the next is shorter');
+      return this.#jitter();
+    }
+    if (!answer.answered) this.#deps.contact.failed(answer.message);
+    return Math.max(answer.retryAfterMs ?? 0, this.#retry()) + this.#jitter();
+  }
+
+  #pause(ms: number): void {
+    this.#notBefore = this.#deps.clock.now().getTime() + ms;
+  }
+
+  #retry(): number {
+    this.#failures += 1;
+    return backoffMs(RETRY, this.#failures, this.#deps.random);
+  }
+
+  #jitter(): number {
+    return Math.round(this.#deps.random() * RECONNECT_JITTER_MS);
+  }
+}

@@ -1,0 +1,207 @@
+import { JobSource } from '../../delivery/pull/job-source.ts';
+import type { JobSubject } from '../../delivery/pull/read-job.ts';
+import type { PayloadRefusal } from '../../delivery/pull/job-payload.ts';
+import { readJob } from '../../delivery/pull/read-job.ts';
+import type { Reporter, StatusChange } from '../../events/report/reporter.ts';
+import type { ClusterApi } from '../../kube/cluster-api.ts';
+import type { Condition } from '../../protocol/condition.ts';
+import type { Job } from '../../protocol/job.ts';
+import type { ClusterPolicy } from '../../reconcile/cluster-policy.ts';
+import type { Cluster } from '../../resources/cluster.ts';
+import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
+import { backoffMs } from '../../runtime/backoff.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Secret } from '../../runtime/secret.ts';
+import type { AgentSession } from '../agent-session.ts';
+import type { Contact } from '../contact.ts';
+import { runLoops } from '../run-loops.ts';
+import { JobDesk } from './job-desk.ts';
+import { JobIntake } from './job-intake.ts';
+import { JobJournal } from './job-journal.ts';
+import { JobPoll } from './job-poll.ts';
+import { JobReports } from './job-reports.ts';
+import { jobsCondition } from './jobs-condition.ts';
+
+export interface PullJobsDeps {
+  readonly api: ClusterApi;
+  readonly namespace: string;
+  readonly cluster: () => Cluster;
+  readonly session: AgentSession;
+  readonly contact: Contact;
+  readonly policy: () => ClusterPolicy;
+  /** Resolves once the configuration is as new as what the newest answer named. Rejects with the signal's reason. */
+  readonly configured: (signal: AbortSignal) => Promise<void>;
+  /** The cluster's private keys, the current one first; undefined before they were read. */
+  readonly keyRing: () => readonly Secret[] | undefined;
+  readonly statusOf: (ref: ObjectRef) => StatusChange | undefined;
+  /** The key of the delivery that brought the object's present pair. */
+  readonly broughtBy: (subject: JobSubject) => string | undefined;
+  /** A payload was refused in a way that is audited. */
+  readonly onRefusedPayload: (job: Job, event: NonNullable<PayloadRefusal['event']>, message: string) => void;
+  readonly onConditions: (conditions: readonly Omit<Condition, 'lastTransitionTime'>[]) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+const RETRY = { minMs: 500, maxMs: 30_000 };
+const SWEEP_MS = 30_000;
+
+/**
+ * Pull mode at the operator:
+ *
+ *     poll ──► journal ──► ack ──► source ──► apply ──► (the reconciler's reports) ──► status, result ──► out of the journal
+ *
+ * Each arrow is repeated after a crash, and repeating any of them changes nothing.
+ */
+export class PullJobs implements Reporter {
+  readonly source: JobSource;
+  readonly #deps: PullJobsDeps;
+  readonly #journal: JobJournal;
+  readonly #desk: JobDesk;
+  readonly #reports: JobReports;
+  readonly #poll: JobPoll;
+  #isLoaded = false;
+  #fault: string | undefined;
+
+  constructor(deps: PullJobsDeps) {
+    this.#deps = deps;
+    const { clock, random, logger, session, contact, policy } = deps;
+    this.#journal = new JobJournal({ ...deps, clusterId: () => policy().clusterId, onFree: () => this.#poll.resume() });
+    this.source = new JobSource({
+      clock,
+      random,
+      logger,
+      ready: async (signal) => await deps.configured(signal),
+      read: async (job) => await this.#read(job),
+      broughtBy: deps.broughtBy,
+      onRead: (id, subject, reading) => this.#desk.read(id, subject, reading),
+      onRefused: (id, refusal) => this.#refused(id, refusal),
+      onVerdict: (id, verdict) => {
+        this.#desk.judged(id, verdict);
+        this.#tellWaiting();
+      },
+    });
+    this.#desk = new JobDesk({
+      journal: this.#journal,
+      source: this.source,
+      toAck: (id) => this.#reports.toAck(id),
+      toReport: (id) => this.#reports.toReport(id),
+      statusOf: deps.statusOf,
+      clock,
+    });
+    this.#reports = new JobReports({
+      session,
+      desk: this.#desk,
+      onClosed: () => this.#tellWaiting(),
+      onCondition: (condition) => deps.onConditions([condition]),
+      clock,
+      random,
+      logger,
+    });
+    const intake = new JobIntake({ journal: this.#journal, desk: this.#desk, reports: this.#reports, logger });
+    this.#poll = new JobPoll({
+      session,
+      contact,
+      isPull: () => this.#isLoaded && policy().mode === 'pull',
+      room: () => Math.min(this.#journal.room, this.#reports.room),
+      take: async (jobs, signal) => await intake.take(jobs, signal),
+      onFault: (message) => {
+        this.#fault = message;
+        this.#tellWaiting();
+      },
+      clock,
+      random,
+      logger,
+    });
+  }
+
+  statusChanged(change: StatusChange): void {
+    this.#desk.statusChanged(change);
+  }
+
+  /** An object of a kind that is delivered left the cluster. */
+  objectGone(object: KubeObject): void {
+    this.#desk.objectGone(object);
+    // A newer job of the object may have waited for just that.
+    this.source.lookAgain();
+  }
+
+  /** What is allowed, where the operator may work, or the mode may be another one. */
+  policyChanged(): void {
+    this.source.lookAgain();
+    this.#poll.resume();
+    this.#tellWaiting();
+  }
+
+  /** Another credential or address. */
+  restart(): void {
+    this.#poll.restart();
+  }
+
+  /** Runs until aborted; the first policy must be there. Rejects when a loop ends by a fault of ours. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#load(signal);
+    const results = await runLoops(
+      {
+        'job journal': async (either) => await this.#journal.run(either),
+        'job reports': async (either) => await this.#reports.run(either),
+        'job poll': async (either) => await this.#poll.run(either),
+        'job deadlines': async (either) => await this.#watchDeadlines(either),
+      },
+      signal,
+    );
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.#deps;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const found = await this.#journal.load(signal);
+        for (const open of found) this.#desk.admit(open);
+        this.#isLoaded = true;
+        if (found.length > 0) logger.info({ jobs: found.length }, 'open jobs of before the start are taken up again');
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        logger.warn({ err: error, attempt }, 'the job journal cannot be read yet; no jobs are asked for before');
+        await clock.sleep(backoffMs(RETRY, attempt, random), signal);
+      }
+    }
+  }
+
+  async #watchDeadlines(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#desk.sweep();
+      await this.#deps.clock.sleep(SWEEP_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #read(job: Job) {
+    const keyRing = this.#deps.keyRing();
+    if (keyRing === undefined && job.encryptedPayload !== undefined) return undefined;
+    const reading = await readJob(job, { ...this.#deps.policy(), keyRing: keyRing ?? [] });
+    if (reading.kind !== 'refused' && !reading.isSigned) {
+      this.#deps.logger.warn({ job: job.id }, 'the payload of a job carries no signature; it is admitted');
+    }
+    return reading;
+  }
+
+  #refused(id: string, refusal: PayloadRefusal): void {
+    const open = this.#desk.get(id);
+    if (open === undefined) return;
+    this.#deps.logger.error({ job: id, message: refusal.message }, 'the payload of a job is refused');
+    if (refusal.event !== undefined) this.#deps.onRefusedPayload(open.job, refusal.event, refusal.message);
+    const error = refusal.event === undefined ? refusal.message : `${refusal.event}: ${refusal.message}`;
+    this.#desk.finish(open, { outcome: 'failed', error });
+  }
+
+  /** `Synced` is of the source that the mode names. */
+  #tellWaiting(): void {
+    if (this.#deps.policy().mode !== 'pull') return;
+    this.#deps.onConditions([jobsCondition(this.#desk.list(), this.#fault)]);
+  }
+}
