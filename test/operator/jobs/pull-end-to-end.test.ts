@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { INSTALL } from '../../control-plane/running-control-plane.ts';
+import { WholeSystem } from '../whole-system.ts';
+
+describe('an intent on its way to a cluster in pull mode and back', () => {
+  it('becomes a job, is applied, released and reported ready; an upgrade keeps the object; an uninstall removes it', async () => {
+    await using system = await WholeSystem.start(systemClock, 'pull');
+    await system.bring(INSTALL, 'ready');
+    const installed = await system.instance('podinfo');
+    expect(installed?.metadata.labels).toMatchObject({
+      'app.service.io/managed-by': 'control-plane',
+      'app.service.io/cluster-id': system.clusterId,
+    });
+    await system.bring({ ...INSTALL, action: 'update', chartVersion: '6.6.1' }, 'ready');
+    expect((await system.instance('podinfo'))?.metadata.uid).toBe(installed?.metadata.uid);
+    await system.bring({ ...INSTALL, action: 'update', chartVersion: '6.6.2', values: { replicaCount: -1 } }, 'failed');
+    await system.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
+    expect(await system.instance('podinfo')).toBeUndefined();
+
+    await expect
+      .poll(
+        async () => {
+          const { body } = await system.plane.call('GET', `/clusters/${system.clusterId}/jobs`);
+          const items = body['items'] as readonly { kind: string; state: string; outcome?: string }[];
+          return items.map(({ kind, state, outcome }) => `${kind} ${state} ${outcome}`).toSorted();
+        },
+        { timeout: 10_000 },
+      )
+      .toEqual(['apply closed failed', 'apply closed succeeded', 'apply closed succeeded', 'delete closed succeeded']);
+  });
+});

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import type { ConnectivityMode } from '../../src/protocol/connectivity-mode.ts';
+import type { KubeObject } from '../../src/resources/kube-object.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
+import { startReleaseController } from '../../src/sandbox/release-controller/start-release-controller.ts';
+import { RunningControlPlane } from '../control-plane/running-control-plane.ts';
+import { OperatorWorld } from './operator-world.ts';
+
+/** A control plane, a cluster with a release controller, and an operator, joined in the mode that is asked for. */
+export class WholeSystem implements AsyncDisposable {
+  readonly plane: RunningControlPlane;
+  readonly world: OperatorWorld;
+  readonly clusterId: string;
+  readonly #owned: AsyncDisposableStack;
+
+  private constructor(
+    plane: RunningControlPlane,
+    world: OperatorWorld,
+    clusterId: string,
+    owned: AsyncDisposableStack,
+  ) {
+    this.plane = plane;
+    this.world = world;
+    this.clusterId = clusterId;
+    this.#owned = owned;
+  }
+
+  static async start(
+    clock: Clock = systemClock,
+    connectivityMode: ConnectivityMode = 'gitops',
+    settings: Record<string, unknown> = {},
+  ): Promise<WholeSystem> {
+    await using owned = new AsyncDisposableStack();
+    const plane = owned.use(await RunningControlPlane.start(clock));
+    const world = owned.use(await OperatorWorld.start());
+    const api = owned.use(
+      connectCluster({
+        kubeconfig: { kind: 'text', yaml: world.cluster.sandbox.kubeconfig() },
+        userAgent: 'release-controller',
+        clock: systemClock,
+        random: Math.random,
+      }),
+    );
+    owned.use(
+      startReleaseController({
+        api,
+        clock: systemClock,
+        logger: createLogger('test', 'silent'),
+        charts: new ChartShelf(demoCharts()),
+        timing: { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 },
+      }),
+    );
+    await plane.putPodinfo();
+    const created = await plane.call('POST', '/clusters', {
+      slug: 'eu',
+      displayName: 'Europe',
+      allowedNamespaces: ['shop'],
+      allowedCatalogEntries: ['podinfo'],
+      allowedOperationTemplates: [],
+      connectivityMode,
+      ...settings,
+    });
+    const id = String(created.body['cluster'].id);
+    await plane.call('PATCH', `/clusters/${id}`, { intervals: { eventBatchMs: 20 } });
+    await world.join(plane.url, String(created.body['registrationToken']));
+    await world.start();
+    await world.until('ControllersHealthy', 'True', 'ControllersRunning');
+    return new WholeSystem(plane, world, id, owned.move());
+  }
+
+  /** Accepts an intent and waits until it has come to `state`. */
+  async bring(intent: Record<string, unknown>, state: string): Promise<void> {
+    const accepted = await this.plane.call('POST', `/clusters/${this.clusterId}/intents`, intent);
+    expect(accepted.status).toBe(202);
+    await this.plane.until(String(accepted.body['id']), state);
+  }
+
+  async instance(name: string): Promise<KubeObject | undefined> {
+    const ref = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name };
+    return await this.world.cluster.api.get(ref);
+  }
+
+  /** A person's commit on the branch, past the control plane. */
+  editByHand(edit: (clone: string) => void): void {
+    const folder = mkdtempSync(join(tmpdir(), 'by-hand-'));
+    const git = (...args: string[]): void => {
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', '-C', folder, ...args], {
+        stdio: 'pipe',
+      });
+    };
+    git('clone', '--quiet', join(this.plane.folder, 'git', 'fleet.git'), '.');
+    edit(folder);
+    git('add', '--all');
+    git('commit', '--quiet', '--message', 'by hand');
+    git('push', '--quiet', 'origin', 'HEAD:main');
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}
