@@ -105,8 +105,8 @@ export const ApplicationInstanceSpec = Type.Object(
         minLength: 1,
         maxLength: 524_288,
         description:
-          "Secret chart values as compact JWE to the cluster's key, bound to this cluster, namespace and name. This version " +
-          'does not open them and blocks what carries them: name a Secret in valuesFrom instead.',
+          "Secret chart values as compact JWE to the cluster's key, bound to this cluster, namespace and name. They are opened " +
+          'into the Secret NAME-sealed-values, and win over values and valuesFrom.',
       }),
     ),
     valuesFrom: Type.Optional(

@@ -13,10 +13,12 @@ import { checkRelease } from './steps/check-release.ts';
 import { ensureChartSource } from './steps/ensure-chart-source.ts';
 import { ensureFinalizer } from './steps/ensure-finalizer.ts';
 import { ensureRelease } from './steps/ensure-release.ts';
+import { ensureSealedValues } from './steps/ensure-sealed-values.ts';
 import { finalize } from './steps/finalize.ts';
 import { observeDownstream } from './steps/observe-downstream.ts';
 import { observeRelease } from './steps/observe-release.ts';
 import { pruneReplacedSource } from './steps/prune-replaced-source.ts';
+import { pruneSealedSecret } from './steps/prune-sealed-secret.ts';
 import { degraded, stalled, type Verdict } from './verdict.ts';
 
 /** In this order; each goes on from where the ones before have brought the instance, or ends the pass. */
@@ -28,9 +30,11 @@ const STEPS: readonly Step[] = [
   ensureFinalizer,
   checkPolicy,
   checkRelease,
+  ensureSealedValues,
   ensureChartSource,
   ensureRelease,
   pruneReplacedSource,
+  pruneSealedSecret,
   observeRelease,
 ];
 

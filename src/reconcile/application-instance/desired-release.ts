@@ -2,9 +2,12 @@ import type { ApplicationInstance } from '../../resources/application-instance.t
 import { HELM_RELEASE, type HelmRelease, type HelmReleaseSpec } from '../../resources/flux-helm-release.ts';
 import { HELM_REPOSITORY } from '../../resources/flux-helm-repository.ts';
 import { OCI_REPOSITORY } from '../../resources/flux-oci-repository.ts';
-import type { KubeObject } from '../../resources/kube-object.ts';
+import type { KubeObject, ObjectMeta } from '../../resources/kube-object.ts';
 import { DEFAULT_RELEASE_SERVICE_ACCOUNT, SERVICE_ACCOUNT_ANNOTATION } from '../../resources/labels.ts';
+import type { SealedInputs } from './instance-pass.ts';
 import { ownedMeta } from './owned-meta.ts';
+import { SEALED_SECRET_ANNOTATION } from './sealed-secret.ts';
+import { withoutSealed } from './sealed-shape.ts';
 
 /** Flux compares the release with the chart this often, beside at every change. */
 export const RELEASE_INTERVAL = '10m';
@@ -14,6 +17,7 @@ export function desiredRelease(
   instance: ApplicationInstance,
   namespace: KubeObject | undefined,
   clusterId: string,
+  sealed?: SealedInputs,
 ): HelmRelease {
   const { spec, metadata } = instance;
   const name = metadata.name;
@@ -22,7 +26,7 @@ export function desiredRelease(
   const targetNamespace = spec.targetNamespace ?? metadata.namespace;
   return {
     ...HELM_RELEASE,
-    metadata: ownedMeta(instance, clusterId),
+    metadata: metadataOf(instance, clusterId, sealed),
     spec: {
       interval: RELEASE_INTERVAL,
       ...chartOf(instance),
@@ -33,9 +37,32 @@ export function desiredRelease(
       ...(spec.driftDetection === undefined ? {} : { driftDetection: { mode: spec.driftDetection } }),
       ...remediation(spec.upgrade),
       ...(spec.suspend === undefined ? {} : { suspend: spec.suspend }),
-      ...(spec.values === undefined ? {} : { values: spec.values }),
-      ...(spec.valuesFrom === undefined ? {} : { valuesFrom: spec.valuesFrom.map((from) => ({ ...from })) }),
+      ...valuesOf(spec, sealed?.from),
     },
+  };
+}
+
+function metadataOf(instance: ApplicationInstance, clusterId: string, sealed: SealedInputs | undefined): ObjectMeta {
+  const metadata = ownedMeta(instance, clusterId);
+  return sealed === undefined
+    ? metadata
+    : { ...metadata, annotations: { [SEALED_SECRET_ANNOTATION]: sealed.secretUid } };
+}
+
+/** Sealed values come last in `valuesFrom`, and nothing of `values` stays in their way. */
+function valuesOf(
+  { values, valuesFrom }: ApplicationInstance['spec'],
+  sealed: SealedInputs['from'],
+): Pick<HelmReleaseSpec, 'values' | 'valuesFrom'> {
+  const inline = values === undefined || sealed === undefined ? values : withoutSealed(values, sealed.shape);
+  const from = (valuesFrom ?? []).map((one) => ({ ...one }));
+  const all =
+    sealed === undefined
+      ? from
+      : [...from, { kind: 'Secret' as const, name: sealed.secretName, valuesKey: sealed.valuesKey }];
+  return {
+    ...(inline === undefined ? {} : { values: inline }),
+    ...(valuesFrom === undefined && all.length === 0 ? {} : { valuesFrom: all }),
   };
 }
 

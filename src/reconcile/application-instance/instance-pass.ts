@@ -7,12 +7,14 @@ import type { OciRepository } from '../../resources/flux-oci-repository.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Secret } from '../../runtime/secret.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { Inventory } from '../inventory.ts';
 import type { NamespaceWatches } from '../namespace-watches.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import type { ReleaseClaims } from './release-claims.ts';
+import type { SealedShape } from './sealed-shape.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Emits cluster events (`kubectl get events`); they stay in the cluster. Never throws, never blocks a reconcile. */
@@ -29,6 +31,17 @@ export interface InstanceDeps {
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
+  /** The cluster's private keys, the current one first; undefined until they are read. */
+  readonly keyRing?: () => readonly Secret[] | undefined;
+  /** Sealed values that do not open, told once. */
+  readonly onNotOpened?: (instance: ApplicationInstance, message: string) => void;
+}
+
+/** The Secret with the opened values: where the release reads it, and which members of the chart's values it sets. */
+export interface SealedInputs {
+  readonly secretUid: string;
+  /** Absent: the release reads it no more, and it is still there. */
+  readonly from?: { readonly secretName: string; readonly valuesKey: string; readonly shape: SealedShape };
 }
 
 /** The kinds that an instance's state is made of. */
@@ -53,6 +66,8 @@ export interface InstancePass {
   release: HelmRelease | undefined;
   ociRepository: OciRepository | undefined;
   helmRepository: HelmRepository | undefined;
+  /** Where the release reads the opened secret values, from the step that writes them on. */
+  sealed?: SealedInputs;
 }
 
 /** `done` ends the pass; its verdict becomes the status. Without one the status stays as it is. */

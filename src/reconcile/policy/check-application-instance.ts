@@ -7,7 +7,6 @@ import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 import { ruleIsBroken } from './rule-is-broken.ts';
 import { signatureIsNotValid } from './signature-is-not-valid.ts';
-import { sealedValuesAreNotSupported } from './sealed-values-are-not-supported.ts';
 
 /** Everything that forbids an instance here, at admission and at every reconcile; the first decides the reason. */
 export async function checkApplicationInstance(
@@ -24,7 +23,6 @@ export async function checkApplicationInstance(
     ...chartIsNotAllowed(instance, situation),
     ...ruleIsBroken(APPLICATION_INSTANCE_RULES, instance, situation.before),
     ...integerIsNotExact(instance),
-    ...sealedValuesAreNotSupported(instance),
     ...(await signatureIsNotValid(instance, situation)),
   ];
 }

@@ -176,20 +176,18 @@ const instances = fc.record({
   type: fc.constantFrom<('oci' | 'helm')[]>('oci', 'helm'),
   url: fc.constantFrom('oci://registry.test/charts/podinfo', 'oci://evil.test/x'),
   version: fc.constantFrom('6.5.0', '6.9.1', '7.0.0', 'latest'),
-  sealed: fc.option(fc.constant('ey..'), { nil: undefined }),
 });
 
 describe('webhook and reconcile', () => {
   it('come to the same verdict about any instance, in the same words', async () => {
     await fc.assert(
-      fc.asyncProperty(instances, async ({ namespace, label, target, entry, type, url, version, sealed }) => {
+      fc.asyncProperty(instances, async ({ namespace, label, target, entry, type, url, version }) => {
         const instance = anInstance({
           namespace,
           spec: {
             catalogEntry: entry,
             chart: { type, url, name: 'podinfo', version },
             ...(target === undefined ? {} : { targetNamespace: target }),
-            ...(sealed === undefined ? {} : { sealedValues: sealed }),
           },
         });
         const inside = aNamespace(namespace, { labels: label });

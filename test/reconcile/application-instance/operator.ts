@@ -4,6 +4,7 @@ import type { ClusterPolicy } from '../../../src/reconcile/cluster-policy.ts';
 import { Inventory } from '../../../src/reconcile/inventory.ts';
 import { startReconciler, type Reconciler } from '../../../src/reconcile/reconciler.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import type { Secret } from '../../../src/runtime/secret.ts';
 import { aPolicy, CLUSTER_ID } from '../manifests.ts';
 import { RecordingApi, type Recorded } from '../recording-api.ts';
 import { logger } from '../test-cluster.ts';
@@ -17,19 +18,31 @@ export interface Operator extends AsyncDisposable {
   /** Cluster events, `<type> <reason>: <message>`. */
   readonly events: readonly string[];
   allow(policy: ClusterPolicy): void;
+  /** Messages about sealed values that did not open. */
+  readonly notOpened: readonly string[];
   /** `<intent>: <type>=<status>/<reason> …` of each report, in order. */
   readonly story: readonly string[];
 }
 
+/** Private keys that a test may change under the operator. */
+export interface Keys {
+  ring: readonly Secret[] | undefined;
+}
+
 export async function startOperator(
   api: ClusterApi,
-  options: { readonly beforeWrite?: (write: Recorded) => void; readonly policy?: ClusterPolicy } = {},
+  options: {
+    readonly beforeWrite?: (write: Recorded) => void;
+    readonly policy?: ClusterPolicy;
+    readonly keys?: Keys;
+  } = {},
 ): Promise<Operator> {
   const recording = new RecordingApi(api);
   const inventory = new Inventory({ api, logger, clusterId: () => CLUSTER_ID });
   await inventory.load(new AbortController().signal);
   const reported: StatusChange[] = [];
   const events: string[] = [];
+  const notOpened: string[] = [];
   let policy = options.policy ?? aPolicy();
   let changed = (): void => undefined;
   if (options.beforeWrite !== undefined) recording.beforeWrite = options.beforeWrite;
@@ -42,6 +55,8 @@ export async function startOperator(
     random: () => 0,
     logger,
     policy: () => policy,
+    keyRing: () => options.keys?.ring,
+    onNotOpened: (_, message) => void notOpened.push(message),
     onPolicyChange: (listener) => {
       changed = listener;
     },
@@ -52,6 +67,7 @@ export async function startOperator(
     reconciler,
     reported,
     events,
+    notOpened,
     allow(next) {
       policy = next;
       changed();

@@ -16,7 +16,7 @@ import {
 import { anInstance, CHART_URL, type InstanceOptions } from '../manifests.ts';
 import type { Recorded } from '../recording-api.ts';
 import { logger, startTestCluster, type TestCluster } from '../test-cluster.ts';
-import { startOperator, type Operator } from './operator.ts';
+import { startOperator, type Keys, type Operator } from './operator.ts';
 
 export const HELM_URL = 'https://charts.test/stable';
 export const names = { namespace: 'shop', name: 'podinfo' };
@@ -40,7 +40,9 @@ export class Stage implements AsyncDisposable {
   }
 
   /** A new operator process on the same cluster. */
-  async restart(options: { readonly api?: ClusterApi; readonly beforeWrite?: (write: Recorded) => void } = {}) {
+  async restart(
+    options: { readonly api?: ClusterApi; readonly beforeWrite?: (write: Recorded) => void; readonly keys?: Keys } = {},
+  ) {
     await this.operator[Symbol.asyncDispose]();
     const { api = this.cluster.api, ...rest } = options;
     this.operator = await startOperator(api, rest);

@@ -84,16 +84,6 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
       );
     });
 
-    it('SealedValuesNotSupported', async () => {
-      expect(await world.create(instance('a', { spec: { sealedValues: 'x' } }))).toEqual(
-        denied(
-          INSTANCES,
-          'this operator version does not open spec.sealedValues; nothing is released without them; put the values into a ' +
-            'Secret (kubectl create secret generic a-values -n shop --from-file=values.yaml) and name it in spec.valuesFrom',
-        ),
-      );
-    });
-
     it('TemplateNotAllowed: on the cluster, and by the list of the namespace', async () => {
       expect(await world.create(operation('o', { template: 'velero-backup' }))).toEqual(
         denied(

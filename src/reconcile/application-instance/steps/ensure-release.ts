@@ -1,13 +1,22 @@
 import { desiredRelease } from '../desired-release.ts';
 import { ensureOwned } from '../ensure-owned.ts';
-import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
+import { NEXT, type InstancePass, type SealedInputs, type StepResult } from '../instance-pass.ts';
+import { isOwned } from '../owned-meta.ts';
+import { SEALED_SECRET_ANNOTATION } from '../sealed-secret.ts';
 
 export async function ensureRelease(pass: InstancePass): Promise<StepResult> {
-  const desired = desiredRelease(pass.instance, pass.namespace, pass.policy.clusterId);
+  const desired = desiredRelease(pass.instance, pass.namespace, pass.policy.clusterId, sealedInputs(pass));
   const ensured = await ensureOwned(pass, pass.watches.flux.releases, desired, pass.release);
   if (ensured.kind === 'held') return ensured.result;
   // What it says of itself is read in a pass of its own, behind the others: in a burst, releases come before statuses.
   if (pass.release === undefined) return { kind: 'done', requeueAfterMs: 0 };
   pass.release = ensured.object;
   return NEXT;
+}
+
+/** Where the values are not sealed any more, their Secret is remembered until it is deleted. */
+function sealedInputs({ sealed, release, instance }: InstancePass): SealedInputs | undefined {
+  if (sealed !== undefined || release === undefined || !isOwned(release, instance)) return sealed;
+  const secretUid = release.metadata.annotations?.[SEALED_SECRET_ANNOTATION];
+  return secretUid === undefined ? undefined : { secretUid };
 }

@@ -9,6 +9,7 @@ import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 import { leftovers } from '../leftovers.ts';
 import { isOwned } from '../owned-meta.ts';
 import { releaseOf } from '../release-history.ts';
+import { deleteSealedSecret, SEALED_SECRET_ANNOTATION } from '../sealed-secret.ts';
 import { degraded, held, progressing, type Verdict } from '../verdict.ts';
 
 /** From then on a person is asked to look; the wait itself has no end, since giving up would leave a release behind. */
@@ -18,7 +19,7 @@ const LOOK_AGAIN_MS = 60_000;
 /**
  * The end of an instance:
  *
- *     tombstone and deletionPolicy Delete:  HelmRelease deleted ──► gone ──► source deleted ──► Uninstalled ──► finalizer off
+ *     tombstone and deletionPolicy Delete:  HelmRelease deleted ──► gone ──► source, Secret deleted ──► Uninstalled ──► finalizer off
  *     otherwise (by hand, or Orphan):       everything stays ──► Orphaned ──► finalizer off
  */
 export async function finalize(pass: InstancePass): Promise<StepResult> {
@@ -34,9 +35,13 @@ async function uninstall(pass: InstancePass): Promise<StepResult> {
   const { release, ociRepository, helmRepository } = pass;
   if (release !== undefined && isOwned(release, pass.instance)) {
     await deleteOwned(pass, release);
+    // What it read before its values were sealed no more, if that is still there; later nothing tells its UID.
+    const left = release.metadata.annotations?.[SEALED_SECRET_ANNOTATION];
+    if (pass.instance.spec.sealedValues === undefined && left !== undefined) await deleteSealedSecret(pass, left);
     return { kind: 'done', verdict: uninstalling(pass, release), requeueAfterMs: LOOK_AGAIN_MS };
   }
   for (const source of [ociRepository, helmRepository]) if (source !== undefined) await deleteOwned(pass, source);
+  if (pass.instance.spec.sealedValues !== undefined) await deleteSealedSecret(pass, undefined);
   const name = pass.instance.spec.releaseName ?? pass.instance.metadata.name;
   return await endInstance(pass, held(Reason.Uninstalled, `release ${name} is uninstalled`));
 }
