@@ -2,17 +2,21 @@ import { systemClock } from '../runtime/clock.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { answerArguments } from '../runtime/program-arguments.ts';
 import { readConfig, VARIABLE_NAMES } from './config.ts';
+import { registerCommand } from './register-command.ts';
 import { startOperator } from './start-operator.ts';
 
 const PROGRAM = {
   name: 'service-operator',
   summary: 'Brings about in its cluster what the control plane delivers, and reports what became of it.',
+  commands: ['register --help    give a registration token to the operator that runs in this cluster'],
   variables: VARIABLE_NAMES,
 };
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Runs until told to stop; the exit status: 0 after a signal, 1 after a fault, 2 where it could not start. */
 async function main(): Promise<number> {
+  const [command, ...rest] = process.argv.slice(2);
+  if (command === 'register') return await register(rest);
   const answer = answerArguments(PROGRAM, process.argv.slice(2));
   if (answer !== undefined) {
     process[answer.stream].write(answer.text);
@@ -42,6 +46,25 @@ async function main(): Promise<number> {
   } catch (error) {
     logger.fatal({ err: error }, 'the operator cannot go on');
     return 1;
+  }
+}
+
+/** Environment and streams for `register`; 2 where the environment cannot be read. */
+async function register(args: readonly string[]): Promise<number> {
+  try {
+    // oxlint-disable-next-line node/no-process-env
+    const config = readConfig(process.env);
+    return await registerCommand(args, {
+      config,
+      clock: systemClock,
+      random: Math.random,
+      out: (text) => void process.stdout.write(text),
+      err: (text) => void process.stderr.write(text),
+      stdin: process.stdin,
+    });
+  } catch (error) {
+    process.stderr.write(`service-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
   }
 }
 

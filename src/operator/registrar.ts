@@ -184,9 +184,10 @@ export class Registrar {
         this.#failures = 0;
         logger.info({ clusterId: granted.cluster_id }, 'registered');
         this.#deps.onRegistered(granted.cluster_id);
-        this.#deps.onJudged({ token: fingerprint, state: 'registered' });
         if (place === 'secret') await this.#forgetToken(cluster, signal);
-        return this.#use(await keeper.read(signal), 'registered');
+        const wait = this.#use(await keeper.read(signal), 'registered');
+        this.#deps.onJudged({ token: fingerprint, state: 'registered' });
+        return wait;
       }
       case 'refused':
         contact.answered();

@@ -5,6 +5,8 @@ export interface ProgramDescription {
   readonly name: string;
   /** One sentence. */
   readonly summary: string;
+  /** What it does other than to run, one line each: `register --help  …`. */
+  readonly commands?: readonly string[];
   /** Names of the variables that it reads. */
   readonly variables: readonly string[];
 }
@@ -30,7 +32,8 @@ export function answerArguments(program: ProgramDescription, args: readonly stri
   return { stream: 'stderr', text, exitCode: 2 };
 }
 
-function help({ name, summary, variables }: ProgramDescription): string {
+function help({ name, summary, variables, commands = [] }: ProgramDescription): string {
+  const more = commands.map((command) => `       ${name} ${command}\n`).join('');
   const list = variables.map((variable) => `  ${variable}\n`).join('');
-  return `${summary}\n\nUsage: ${name} [--help | --version]\n\nIt is set up by environment variables, which docs/operations.md explains:\n${list}`;
+  return `${summary}\n\nUsage: ${name} [--help | --version]\n${more}\nIt is set up by environment variables, which docs/operations.md explains:\n${list}`;
 }
