@@ -69,20 +69,25 @@ export class Contact {
   }
 }
 
-/** `Connected` of the Cluster's status; undefined while a connection is only being sought again. */
-export function connectedCondition(
+/**
+ * `Connected` and `Disconnected` of the Cluster's status, always each other's opposite; nothing while a connection is only
+ * being sought again. Both of them, as the events that count for the audit are the ones that turn True: the loss has one of
+ * its own, sent once there is somebody to send it to.
+ */
+export function connectionConditions(
   state: ContactState,
   message: string,
-): Omit<Condition, 'lastTransitionTime'> | undefined {
-  if (state === 'reconnecting') return undefined;
-  if (state === 'connected') {
-    const reason = Reason.ControlPlaneReachable;
-    return { type: 'Connected', status: 'True', reason, message: 'The control plane answers.' };
-  }
-  return {
-    type: 'Connected',
-    status: 'False',
-    reason: Reason.ControlPlaneUnreachable,
-    message: `The control plane does not answer: ${message}. Reconciliation goes on with what is known.`,
-  };
+): readonly Omit<Condition, 'lastTransitionTime'>[] {
+  if (state === 'reconnecting') return [];
+  const isConnected = state === 'connected';
+  const details = isConnected
+    ? { reason: Reason.ControlPlaneReachable, message: 'The control plane answers.' }
+    : {
+        reason: Reason.ControlPlaneUnreachable,
+        message: `The control plane does not answer: ${message}. Reconciliation goes on with what is known.`,
+      };
+  return [
+    { type: 'Connected', status: isConnected ? 'True' : 'False', ...details },
+    { type: 'Disconnected', status: isConnected ? 'False' : 'True', ...details },
+  ];
 }

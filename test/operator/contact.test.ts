@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Contact } from '../../src/operator/contact.ts';
+import { connectionConditions, Contact } from '../../src/operator/contact.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 function aContact(): { contact: Contact; clock: ManualClock; story: string[] } {
@@ -36,6 +36,20 @@ describe('contact with the control plane', () => {
       contact.answered();
     }
     expect(story.filter((line) => line.startsWith('disconnected'))).toEqual([]);
+  });
+
+  it('is two conditions, each the opposite of the other, and neither while it is only sought again', () => {
+    const shown = (state: Parameters<typeof connectionConditions>[0]): string[] =>
+      connectionConditions(state, 'refused').map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+    expect(shown('connected')).toEqual([
+      'Connected True ControlPlaneReachable',
+      'Disconnected False ControlPlaneReachable',
+    ]);
+    expect(shown('disconnected')).toEqual([
+      'Connected False ControlPlaneUnreachable',
+      'Disconnected True ControlPlaneUnreachable',
+    ]);
+    expect(shown('reconnecting')).toEqual([]);
   });
 
   it('tells when it was last there', () => {

@@ -178,11 +178,11 @@ describe('the operator', () => {
     await using world = await OperatorWorld.start();
     await world.start();
     await registered(plane, world);
-    plane.tokens.clear();
+    plane.revoke();
     plane.configure({ delivery_epoch: 2 });
     const refused = await world.until('Authenticated', 'False', 'CredentialRefused');
     expect(refused.message).toBe(
-      'The control plane refuses this operator (invalid_token): this token is not known. Set a fresh registration token as spec.registration.token. The operator goes on reconciling what it has, and asks again every 15 minutes.',
+      'The control plane refuses this operator (invalid_token): this token is not known. Issue a fresh registration token (servicectl clusters registration-token <cluster>) and give it to this operator: service-operator register --token-file=<file>, or spec.registration.token. The operator goes on reconciling what it has, and asks again every 15 minutes.',
     );
     const sent = plane.requests.length;
     await world.cluster.api.create(anInstance(), 'test');
@@ -212,7 +212,7 @@ describe('the operator', () => {
     });
     await world.start(undefined, pino({ level: 'trace' }, sink));
     await registered(plane, world);
-    plane.tokens.clear();
+    plane.revoke();
     plane.configure({ delivery_epoch: 2 });
     await world.until('Authenticated', 'False', 'CredentialRefused');
     const privateKey = (JSON.parse(decoded(await world.secret('service-operator-keypair'), 'current')) as { d: string })

@@ -68,7 +68,7 @@ describe('a registration token in a Secret', () => {
     await world.join(plane.url, 'svcreg_a');
     await world.until('Authenticated', 'True', 'Registered');
     await world.stop(operator);
-    plane.tokens.clear();
+    plane.revoke();
     plane.accounts.set('svcreg_b', 'fresh');
     await handOver(world, 'svcreg_b');
     const again = await world.start();
