@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readInstallFiles } from '../../src/install/install-files.ts';
 import { renderOperator } from '../../src/install/render-install.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
+import { JOURNAL_SLOTS, slotName } from '../../src/operator/jobs/job-journal.ts';
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -43,11 +44,13 @@ describe('the rights of the operator', () => {
   });
 
   it('in its own namespace are to its Cluster, its own Secrets by name, its records, its Lease and Events', () => {
+    const journal = Array.from({ length: JOURNAL_SLOTS }, (_, slot) => slotName(slot));
     expect(linesOf('service-operator', 'Role')).toEqual([
       'ops.service.io/clusters: list watch',
       'ops.service.io/clusters/status: patch',
       'core/secrets[service-operator-credentials service-operator-keypair service-operator-webhook]: get patch',
       'core/secrets[service-operator-registration]: get delete',
+      `core/secrets[${journal.join(' ')}]: get patch delete`,
       'core/secrets: create',
       'core/configmaps: get create patch',
       'coordination.k8s.io/leases[service-operator]: get patch',

@@ -100,19 +100,25 @@ function rightsOf({ role, namespaces, rules }: GrantedRules): readonly Right[] {
     apiGroups.flatMap((group) =>
       resources.flatMap((resource) =>
         verbs.flatMap((verb) =>
-          (resourceNames ?? [undefined]).map((name) => ({
-            id: `${role}: ${verb} ${group === '' ? '' : `${group}/`}${resource}${name === undefined ? '' : ` ${name}`}`,
+          (resourceNames === undefined ? [undefined] : familiesOf(resourceNames)).map((names) => ({
+            id: `${role}: ${verb} ${group === '' ? '' : `${group}/`}${resource}${names === undefined ? '' : ` ${names.id}`}`,
             covers: (use: Use) =>
               use.verb === verb &&
               use.group === group &&
               use.resource === resource &&
-              (name === undefined || use.name === name) &&
+              (names === undefined || names.all.includes(use.name)) &&
               (namespaces === 'all' || namespaces.includes(use.namespace)),
           })),
         ),
       ),
     ),
   );
+}
+
+/** Names that differ in a number at their end are one right: any of them serves as well as another. */
+function familiesOf(names: readonly string[]): readonly { readonly id: string; readonly all: readonly string[] }[] {
+  const families = Map.groupBy(names, (name) => name.replace(/\d+$/, 'N'));
+  return [...families].map(([family, all]) => ({ id: all.length === 1 ? (all[0] ?? '') : family, all }));
 }
 
 function describeUse({ verb, group, resource, namespace, name }: Use): string {
