@@ -62,7 +62,7 @@ describe('service-operator register', () => {
       plane.accounts.set(token, 'fresh');
       const file = join(folder.path, 'token');
       await writeFile(file, `${token}\n`);
-      await world.start();
+      await world.start(hurried);
       await world.join(plane.url);
       await world.until('Authenticated', 'False', 'NotRegistered');
       expect(await register(world, await args(file), `${token}\n`)).toEqual({
