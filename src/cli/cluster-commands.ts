@@ -2,6 +2,8 @@ import { Option, type Command } from 'commander';
 import { installSteps } from '../install/install-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { clusterTable, type ListedCluster } from './cluster-table.ts';
+import { addClusterIdentityCommands } from './cluster-identity-commands.ts';
+import { NEEDS_SERVICECTL, tokenPipe } from './command-script.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 
 interface InstallLink {
@@ -49,6 +51,8 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
       const issued = await callControlPlane<{ readonly registrationToken: string }>(options, deps, 'POST', path);
       deps.out(`${issued.registrationToken}\n`);
     });
+
+  addClusterIdentityCommands(clusters, deps);
 }
 
 async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ListedCluster> {
@@ -66,16 +70,11 @@ async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIte
   } while (cursor !== undefined);
 }
 
-/** Before anything is applied: an alias is not known to a shell that reads a script. */
-const NEEDS_SERVICECTL =
-  "command -v servicectl >/dev/null || { echo 'servicectl is not a program that this shell finds in PATH' >&2; exit 1; }";
-
 /** A script that a shell runs as it is. The token goes from one program to the other and is seen by nobody. */
 function script(link: InstallLink): string {
-  const lines = installSteps(link).map(({ title, command }) => {
-    const readsToken = command.includes('/dev/stdin');
-    return `# ${title}\n${readsToken ? `servicectl clusters registration-token ${link.slug} | ` : ''}${command}\n`;
-  });
+  const lines = installSteps(link).map(
+    ({ title, command }) => `# ${title}\n${tokenPipe(link.slug, command)}${command}\n`,
+  );
   const title = `# Installs the operator of cluster ${link.slug}. The links work until ${link.expiresAt}.\n`;
   return `${title}${NEEDS_SERVICECTL}\n${lines.join('')}`;
 }

@@ -5,8 +5,9 @@ export interface ListedCluster {
   readonly id: string;
   readonly slug: string;
   readonly status: string;
+  readonly disabledAt?: string;
   readonly connectivityMode: string;
-  readonly conditions: readonly { readonly type: string; readonly status: string }[];
+  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
   /** RFC 3339; absent before the first contact. */
   readonly lastContactAt?: string;
 }
@@ -18,7 +19,16 @@ export function clusterTable(clusters: readonly ListedCluster[]): string {
   return textTable([HEADER, ...clusters.map(cellsOf)]);
 }
 
-function cellsOf({ slug, id, status, connectivityMode, conditions, lastContactAt }: ListedCluster): string[] {
+/** One word of what keeps the operator out, where there is such a thing; else the record's own status. */
+function statusOf({ status, disabledAt, conditions }: ListedCluster): string {
+  if (disabledAt !== undefined) return 'Disabled';
+  const expired = conditions.find(({ type }) => type === 'Expired');
+  if (expired?.reason === 'CredentialRevoked') return 'Revoked';
+  return expired?.status === 'True' ? 'Expired' : status;
+}
+
+function cellsOf(cluster: ListedCluster): string[] {
+  const { slug, id, connectivityMode, conditions, lastContactAt } = cluster;
   const connected = conditions.find(({ type }) => type === 'Connected')?.status ?? 'Unknown';
-  return [slug, id, status, connectivityMode, connected, lastContactAt ?? '-'];
+  return [slug, id, statusOf(cluster), connectivityMode, connected, lastContactAt ?? '-'];
 }

@@ -2,11 +2,13 @@ import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
 import { addChannelCommands } from './channel-commands.ts';
+import { addClientAuthorityCommand } from './client-authority-command.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addNamespaceCommands } from './namespace-commands.ts';
 import { addOperatorCommands } from './operator-commands.ts';
+import { addSigningKeyCommands } from './signing-key-commands.ts';
 
 /**
  * Runs one command.
@@ -26,6 +28,8 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addNamespaceCommands(program, deps);
   addClusterCommands(program, deps);
   addChannelCommands(program, deps);
+  addSigningKeyCommands(program, deps);
+  addClientAuthorityCommand(program, deps);
   inherit(program);
   try {
     await program.parseAsync(args, { from: 'user' });

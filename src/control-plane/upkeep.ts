@@ -4,6 +4,7 @@ import { renewalThreshold, type GitSources } from './git-source.ts';
 import { keepJobs } from './jobs/job-upkeep.ts';
 import { repeat } from './repeat.ts';
 import { ReportRetention } from './report-retention.ts';
+import { deleteEndedAgentCredentials, ENDED_CREDENTIALS_KEPT_MS } from './store/agent-credentials.ts';
 import { raiseConfigRevision } from './store/clusters.ts';
 import { clustersWithAgeingCredential, deleteUselessGitCredentials } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
@@ -46,6 +47,7 @@ export class Upkeep {
     const now = clock.now();
     await store.write(async (trx) => {
       await deleteUselessGitCredentials(trx, now);
+      await deleteEndedAgentCredentials(trx, new Date(now.getTime() - ENDED_CREDENTIALS_KEPT_MS).toISOString());
       await deleteRequestKeysBefore(trx, new Date(now.getTime() - REQUEST_KEY_LIFETIME_MS).toISOString());
     });
     const ageing = await clustersWithAgeingCredential(store.db, renewalThreshold(now), MAX_RENEWALS);

@@ -28,11 +28,23 @@ export function installSteps({ slug, crdsUrl, operatorUrl }: InstallLinks): read
     { title: 'The namespace and the custom resource definitions.', command: `kubectl apply -f ${quoted(crdsUrl)}` },
     { title: 'The registration token, from standard input.', command: REGISTRATION_SECRET_COMMAND },
     { title: 'The operator.', command: `kubectl apply -f ${quoted(operatorUrl)}` },
-    {
-      title: 'Until it has registered.',
-      command: `kubectl --namespace ${OPERATOR_NAMESPACE} wait --for=condition=Authenticated clusters.ops.service.io/${slug} --timeout=180s`,
-    },
+    untilRegistered(slug),
   ];
+}
+
+/** The same for an operator that is there and is refused: it takes the token and registers again. */
+export function recoverySteps(slug: string): readonly InstallStep[] {
+  return [
+    { title: 'The registration token, from standard input.', command: REGISTRATION_SECRET_COMMAND },
+    untilRegistered(slug),
+  ];
+}
+
+function untilRegistered(slug: string): InstallStep {
+  return {
+    title: 'Until it has registered.',
+    command: `kubectl --namespace ${OPERATOR_NAMESPACE} wait --for=condition=Authenticated clusters.ops.service.io/${slug} --timeout=180s`,
+  };
 }
 
 /** One word of a POSIX shell, whatever it holds. */

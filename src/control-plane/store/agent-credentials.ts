@@ -4,6 +4,9 @@ import type { AgentCredentialRow, Database } from './schema.ts';
 /** 30 days (decisions, "Register, rotate, config"). */
 export const AGENT_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 
+/** How long it can still be said of a credential why it is refused. */
+export const ENDED_CREDENTIALS_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
+
 export type NewAgentCredential = Omit<Insertable<AgentCredentialRow>, 'first_used_at' | 'revoked_at' | 'rotated_at'>;
 
 export async function insertAgentCredential(trx: Kysely<Database>, credential: NewAgentCredential): Promise<void> {
@@ -144,4 +147,21 @@ export async function askForRotation(trx: Kysely<Database>, clusterId: string, a
     .where('expires_at', '>', at)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
+}
+
+/** Credentials that ended before then, but for each cluster's newest: that one says when the cluster was last let in. */
+export async function deleteEndedAgentCredentials(trx: Kysely<Database>, before: string): Promise<void> {
+  await trx
+    .deleteFrom('agent_credentials')
+    .where((eb) => eb.or([eb('expires_at', '<', before), eb('revoked_at', '<', before)]))
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('agent_credentials as newer')
+          .select('newer.id')
+          .whereRef('newer.cluster_id', '=', 'agent_credentials.cluster_id')
+          .whereRef('newer.issued_at', '>', 'agent_credentials.issued_at'),
+      ),
+    )
+    .execute();
 }

@@ -1,0 +1,73 @@
+import { Option, type Command } from 'commander';
+import type { CliDeps } from './cli-deps.ts';
+import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { textTable } from './text-table.ts';
+
+interface ListedKey {
+  readonly kid: string;
+  readonly state: string;
+  readonly createdAt: string;
+  readonly retiredAt?: string;
+  readonly revokedAt?: string;
+}
+
+interface ListOptions extends ConnectionOptions {
+  readonly output: 'table' | 'json';
+}
+
+/** `servicectl signing-keys list|rotate|revoke` */
+export function addSigningKeyCommands(program: Command, deps: CliDeps): void {
+  const keys = program.command('signing-keys').description('the keys that the control plane signs for a cluster with');
+
+  withConnection(keys.command('list'))
+    .argument('<cluster>', 'slug or id')
+    .description('prints the keys of a cluster: the one that signs, those that still verify, the revoked ones')
+    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
+    .action(async (cluster: string, options: ListOptions) => {
+      const { items } = await callControlPlane<{ readonly items: readonly ListedKey[] }>(
+        options,
+        deps,
+        'GET',
+        at(cluster),
+      );
+      deps.out(options.output === 'json' ? `${JSON.stringify({ items }, null, 2)}\n` : keyTable(items));
+    });
+
+  withConnection(keys.command('rotate'))
+    .argument('<cluster>', 'slug or id')
+    .description('makes a new key, endorsed by the one before it, which signs no more and still verifies')
+    .action(async (cluster: string, options: ConnectionOptions) => {
+      const { kid } = await callControlPlane<ListedKey>(options, deps, 'POST', at(cluster));
+      deps.out(`${cluster}: signs with ${kid} from now on\n`);
+    });
+
+  withConfirmation(withConnection(keys.command('revoke')))
+    .argument('<cluster>', 'slug or id')
+    .argument('<kid>', 'of a retired key; see servicectl signing-keys list')
+    .description('lets nothing count any more that a retired key signed')
+    .action(async (cluster: string, kid: string, options: ConnectionOptions & Confirmation) => {
+      confirm(
+        options,
+        `makes worthless what key ${kid} signed: where signatures are required, an object that was not delivered since the rotation stands still until it is`,
+      );
+      await callControlPlane(options, deps, 'DELETE', `${at(cluster)}/${encodeURIComponent(kid)}`);
+      deps.out(`${cluster}: signing key ${kid} is revoked\n`);
+    });
+}
+
+function at(cluster: string): string {
+  return `/clusters/${encodeURIComponent(cluster)}/signing-keys`;
+}
+
+function keyTable(items: readonly ListedKey[]): string {
+  return textTable([
+    ['KID', 'STATE', 'CREATED', 'ENDED'],
+    ...items.map(({ kid, state, createdAt, retiredAt, revokedAt }) => [
+      kid,
+      state,
+      createdAt,
+      revokedAt ?? retiredAt ?? '-',
+    ]),
+  ]);
+}
