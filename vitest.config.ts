@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 const OVER_POSTGRES = {
   include: ['test/control-plane/{agent,admin}/**/*.test.ts', 'test/control-plane/start-control-plane.test.ts'],
-  exclude: ['test/control-plane/agent/{jobs,config,bad-input}.test.ts'],
+  exclude: ['test/control-plane/agent/{jobs,config,bad-input,bad-input-wire}.test.ts'],
 };
 
 export default defineConfig({

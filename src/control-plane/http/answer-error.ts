@@ -7,6 +7,9 @@ import { errorBody } from '../../protocol/http-error.ts';
 import { AGENT_MEDIA_TYPE } from '../../protocol/media-type.ts';
 import { AllowedMethods, type RouteSource } from './allowed-methods.ts';
 
+/** How long a client that was refused by hand may take to read that. */
+const LINGER_MS = 500;
+
 export const AGENT_PREFIX = '/api/agent';
 
 /** The media type of every answer under the agent API, errors included; undefined elsewhere. */
@@ -55,7 +58,7 @@ export function answerBrokenRequest(
     socket.destroy();
     return;
   }
-  const { status, body } = errorBody(
+  const { status, body, retryAfterSeconds } = errorBody(
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new AppError('unavailable', 'the request did not arrive in time')
       : new AppError(
@@ -72,7 +75,12 @@ export function answerBrokenRequest(
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
     `Service-Request-Id: ${requestId}`,
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
     'Connection: close',
   ];
+  // Half closed at first: a reset while the client still sends could cost it the answer. But then for good, since a client
+  // that goes on sending would keep the connection for ever.
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(linger));
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
 }

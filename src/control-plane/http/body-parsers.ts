@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../../protocol/app-error.ts';
 import { AGENT_MEDIA_TYPE } from '../../protocol/media-type.ts';
 import { parseStrictJson } from '../../protocol/strict-json.ts';
@@ -11,11 +11,21 @@ export function readBodiesStrictly(
   app.addContentTypeParser(
     ['application/json', AGENT_MEDIA_TYPE],
     { parseAs: 'buffer' },
-    async (_request: unknown, bytes: Buffer) => (bytes.length === 0 ? undefined : parseStrictJson(bytes)),
+    async (request: FastifyRequest, bytes: Buffer) => {
+      if (bytes.length === 0) return undefined;
+      refuseEncoded(request.headers['content-encoding']);
+      return parseStrictJson(bytes);
+    },
   );
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: unknown, bytes: Buffer) => {
     // An empty body has no type, whatever the header says.
     if (bytes.length === 0) return undefined;
     throw new AppError('unsupported_media_type', `the body must be application/json or ${AGENT_MEDIA_TYPE}`);
   });
+}
+
+/** Nothing is inflated: what a body takes is what was sent. */
+function refuseEncoded(encoding: string | undefined): void {
+  if (encoding === undefined || /^(identity)?$/i.test(encoding.trim())) return;
+  throw new AppError('unsupported_media_type', 'the body must be sent as it is, without a Content-Encoding');
 }

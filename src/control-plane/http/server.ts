@@ -23,6 +23,8 @@ export const DEFAULT_BODY_LIMIT = 1_048_576;
 
 /** From the first byte of a request to its last: ends clients that trickle. */
 const REQUEST_TIMEOUT_MS = 60_000;
+/** How often requests are looked through for that, in the limit itself. */
+const LOOKS_PER_TIMEOUT = 10;
 /** Longer than the idle limits of common proxies, so that they close first and no request meets a closing connection. */
 const KEEP_ALIVE_MS = 75_000;
 
@@ -54,6 +56,8 @@ export interface HttpServerDeps {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
   /** Addresses or CIDRs whose `X-Forwarded-*` headers count. */
   readonly trustedProxies?: readonly string[];
+  /** From the first byte of a request to its last; 60 s by default. */
+  readonly requestTimeoutMs?: number;
 }
 
 /**
@@ -61,6 +65,14 @@ export interface HttpServerDeps {
  * ids, and every failure, the framework's own included, in the one error body.
  */
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS } = deps;
+  const connections = {
+    connectionsCheckingInterval: requestTimeoutMs / LOOKS_PER_TIMEOUT,
+    // Node takes the greater of the two for the whole request, in whichever order they are given.
+    headersTimeout: requestTimeoutMs,
+    // Node would refuse a request without Host itself, in a form that is not ours.
+    requireHostHeader: false,
+  };
   const newRequestId = (): string => newId('req', deps.clock.now(), deps.randomBytes);
   const options: FastifyServerOptions = {
     loggerInstance: deps.logger,
@@ -69,7 +81,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     requestIdHeader: false,
     genReqId: newRequestId,
     bodyLimit: DEFAULT_BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
+    rewriteUrl: (request) => originForm(request.url ?? '/'),
     keepAliveTimeout: KEEP_ALIVE_MS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: 1024 },
@@ -80,9 +93,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       answerBrokenRequest(error, socket, newRequestId());
     },
     ...(deps.tls === undefined
-      ? {}
+      ? { http: connections }
       : {
           https: {
+            ...connections,
             ...deps.tls,
             minVersion: 'TLSv1.2',
             requestCert: deps.tls.ca !== undefined,
@@ -91,6 +105,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         }),
   };
   const app = fastify(options).withTypeProvider<TypeBoxTypeProvider>() as unknown as HttpServer;
+
+  // Other expectations than 100-continue are passed over, which RFC 9110 (section 10.1.1) allows.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const closing = new AbortController();
   app.decorate('closing', closing.signal);
@@ -108,6 +125,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new AppError('invalid_body', 'the Host header is missing (RFC 9112, section 3.2)');
+    }
     if (closing.signal.aborted) {
       reply.header('connection', 'close');
       throw new AppError('unavailable', 'the server is restarting; try again', { retryAfterSeconds: 1 });
@@ -135,4 +155,12 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   });
   healthRoutes(app, deps);
   return app;
+}
+
+/** `http://host/path` is the same request as `/path` (RFC 9112, section 3.2.2); forward proxies leave it so. */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const [, path] = /^https?:\/\/[^/?#]*([/?].*)?$/i.exec(target) ?? [];
+  if (path === undefined) return target;
+  return path.startsWith('?') ? `/${path}` : path;
 }
