@@ -4,6 +4,7 @@ import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { numberOn } from './jobs/number-on.ts';
+import { ReceiptWriter, type FinalReceipt } from './receipt-writer.ts';
 import { renderQueued } from './render-queued.ts';
 import {
   deliveryLock,
@@ -15,9 +16,8 @@ import {
 } from './store/delivery-queue.ts';
 import { withExclusive, type Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
-import { storeReceipt } from './store/receipts.ts';
 import { TargetStates } from './target-states.ts';
-import { configTopic, DELIVERY_TOPIC } from './topics.ts';
+import { DELIVERY_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
 /** Looks for work without being told, so that a lost wake-up costs time and never an intent. */
@@ -145,7 +145,7 @@ export class DeliveryLoop {
     cut: AbortSignal,
     held: Held,
   ): Promise<string | undefined> {
-    const { store, clock } = this.#deps;
+    const { store, wakeups, clock } = this.#deps;
     // Restored from a backup: they come again with another number, or not at all.
     const numberedOn = await numberOn(
       store,
@@ -156,8 +156,8 @@ export class DeliveryLoop {
     const { rendered, refused } = await renderQueued(store.db, batch);
     const waiting = new Map(batch.map((intent) => [intent.id, intent]));
     let unfinished: string | undefined;
-    // Receipts that come together are committed together; each is stored as soon as it is true.
-    const stored: Promise<void>[] = [];
+    const onStored = (intent: QueuedIntent, receipt: FinalReceipt): void => this.#tell(intent, receipt);
+    const receipts = new ReceiptWriter({ store, wakeups, clock, held, onStored });
     const take = (receipt: Receipt): void => {
       const intent = waiting.get(receipt.intentId);
       if (intent === undefined) return;
@@ -167,7 +167,7 @@ export class DeliveryLoop {
       }
       waiting.delete(receipt.intentId);
       if (receipt.state === 'delivered' && receipt.stored === true) this.#tell(intent, receipt);
-      else stored.push(this.#store(intent, receipt, held));
+      else receipts.take(intent, receipt);
     };
     try {
       for (const receipt of refused) take(receipt);
@@ -180,23 +180,12 @@ export class DeliveryLoop {
         }),
       );
     } finally {
-      await Promise.all(stored);
+      await receipts.stored();
     }
     return waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`);
   }
 
-  async #store(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>, held: Held): Promise<void> {
-    const { store, clock, wakeups } = this.#deps;
-    const at = clock.now().toISOString();
-    const configChanged = await store.write(async (trx) => {
-      await held.fence(trx);
-      return await storeReceipt(trx, intent, receipt, at);
-    });
-    if (configChanged) wakeups.notify(configTopic(intent.cluster_id));
-    this.#tell(intent, receipt);
-  }
-
-  #tell(intent: QueuedIntent, receipt: Exclude<Receipt, { state: 'retry' }>): void {
+  #tell(intent: QueuedIntent, receipt: FinalReceipt): void {
     const { logger } = this.#deps;
     if (receipt.state === 'refused') {
       logger.warn({ intentId: intent.id, reason: receipt.reason, message: receipt.message }, 'intent refused');

@@ -135,7 +135,7 @@ describe('POST /clusters/{id}/intents', () => {
     const last = answers.find(({ body }) => body['generation'] === 9);
     await plane.until(String(last?.body['id']), 'delivered');
     const rows = plane.query(
-      "SELECT i.generation, i.state, r.commit_id IS NOT NULL AS receipt FROM intents i LEFT JOIN receipts r ON r.intent_id = i.id WHERE name = 'counted' ORDER BY generation",
+      "SELECT i.generation, i.state, CASE WHEN r.commit_id IS NULL THEN 0 ELSE 1 END AS receipt FROM intents i LEFT JOIN receipts r ON r.intent_id = i.id WHERE name = 'counted' ORDER BY generation",
     );
     expect(rows.map(({ receipt }) => receipt)).toEqual(Array.from({ length: 9 }, () => 1));
     expect(rows.map(({ state }) => state)).toEqual([...Array.from({ length: 8 }, () => 'superseded'), 'delivered']);

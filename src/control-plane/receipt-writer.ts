@@ -1,0 +1,76 @@
+import type { Receipt } from '../delivery/delivery.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { QueuedIntent } from './store/delivery-queue.ts';
+import type { Held } from './store/exclusive.ts';
+import type { Store } from './store/open-store.ts';
+import { storeReceipt } from './store/receipts.ts';
+import { configTopic } from './topics.ts';
+import type { Wakeups } from './wakeups.ts';
+
+export type FinalReceipt = Exclude<Receipt, { state: 'retry' }>;
+
+interface Taken {
+  readonly intent: QueuedIntent;
+  readonly receipt: FinalReceipt;
+}
+
+/**
+ * Stores the receipts of one batch in the order in which they came, since the last one about a cluster says what its
+ * directory holds: those that come while a write is under way go together with the next.
+ */
+export class ReceiptWriter {
+  readonly #deps: {
+    readonly store: Store;
+    readonly wakeups: Wakeups;
+    readonly clock: Clock;
+    readonly held: Held;
+    readonly onStored: (intent: QueuedIntent, receipt: FinalReceipt) => void;
+  };
+  #waiting: Taken[] = [];
+  #writing: Promise<void> = Promise.resolve();
+  #failure: unknown;
+
+  constructor(deps: {
+    readonly store: Store;
+    readonly wakeups: Wakeups;
+    readonly clock: Clock;
+    /** What the batch is delivered under. */
+    readonly held: Held;
+    readonly onStored: (intent: QueuedIntent, receipt: FinalReceipt) => void;
+  }) {
+    this.#deps = deps;
+  }
+
+  take(intent: QueuedIntent, receipt: FinalReceipt): void {
+    this.#waiting.push({ intent, receipt });
+    if (this.#waiting.length > 1) return;
+    this.#writing = this.#writing.then(async () => await this.#write());
+  }
+
+  /** @throws what kept receipts from being stored; their intents are delivered again and recognised */
+  async stored(): Promise<void> {
+    await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #write(): Promise<void> {
+    const { store, wakeups, clock, held, onStored } = this.#deps;
+    const taken = this.#waiting;
+    this.#waiting = [];
+    const at = clock.now().toISOString();
+    try {
+      const changed = await store.write(async (trx) => {
+        await held.fence(trx);
+        const clusters = new Set<string>();
+        for (const { intent, receipt } of taken) {
+          if (await storeReceipt(trx, intent, receipt, at)) clusters.add(intent.cluster_id);
+        }
+        return clusters;
+      });
+      for (const clusterId of changed) wakeups.notify(configTopic(clusterId));
+      for (const { intent, receipt } of taken) onStored(intent, receipt);
+    } catch (error) {
+      this.#failure ??= error;
+    }
+  }
+}
