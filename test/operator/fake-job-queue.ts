@@ -67,6 +67,12 @@ export class FakeJobQueue {
   }
 
   write(path: string, body: unknown, response: ServerResponse): void {
+    this.record(path, body);
+    this.#answer(response, 204);
+  }
+
+  /** Takes what is said, without an answer. */
+  record(path: string, body: unknown): void {
     const [, id = '', what = ''] = /\/jobs\/([^/]+)\/(\w+)$/.exec(path) ?? [];
     const queued = this.get(decodeURIComponent(id));
     const isClosed = queued.results.length > 0;
@@ -85,6 +91,5 @@ export class FakeJobQueue {
       if (isClosed) throw new AppError('result_exists', `job ${id} has its result`);
       queued.results.push(result);
     }
-    this.#answer(response, 204);
   }
 }
