@@ -14,7 +14,8 @@ interface DemoOutput {
     readonly name: string;
     readonly state: string;
     readonly reason?: string;
-    readonly commit: string;
+    readonly commit: string | null;
+    readonly jobId: string | null;
     readonly acceptedToDeliveredMs: number;
     readonly acceptedToReadyMs: number | null;
   }[];
@@ -62,6 +63,28 @@ describe('examples/first-app', () => {
     expect(stdout).toContain('demo: update shop/podinfo 6.5.0 → 6.6.1');
     expect(stdout).toContain('demo: uninstall shop/podinfo');
     expect(stdout).toContain('with the default event batches of 1000 ms');
+  });
+
+  it(
+    'goes the pull way with the same end to each intent, and a job where the commit was',
+    { timeout: 60_000 },
+    async () => {
+      const { stdout } = await run(process.execPath, [DEMO, '--mode', 'pull', '--json'], { timeout: 58_000 });
+      const output = JSON.parse(stdout) as DemoOutput;
+      expect(output).toMatchObject({ ok: true, cluster: { mode: 'pull' }, jobs: { succeeded: 17, failed: 1 } });
+      expect(output).not.toHaveProperty('git');
+      expect(output.intents.map(({ state }) => state)).toEqual(['ready', 'ready', 'failed', 'removed']);
+      expect(output.intents[2]?.reason).toContain('spec.replicas: Invalid value: -1');
+      for (const { commit, jobId } of output.intents) {
+        expect(commit).toBeNull();
+        expect(jobId).toMatch(/^job-/);
+      }
+    },
+  );
+
+  it('names the modes where it is asked for another', async () => {
+    const failure = await run(process.execPath, [DEMO, '--mode', 'push']).catch((fault: unknown) => fault);
+    expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining('must be gitops or pull') });
   });
 
   it('refuses an argument that it does not know, with its usage', async () => {
