@@ -1,6 +1,6 @@
 import { appendAudit } from './store/audit.ts';
 import type { Store } from './store/open-store.ts';
-import type { ClusterRow } from './store/schema.ts';
+import type { RefusalOwner } from './store/refusal-owners.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 /** One entry per cluster and kind in this time: a client that repeats itself must not fill the audit log. */
@@ -19,21 +19,27 @@ export class RefusalAudit {
   }
 
   async record(
-    cluster: Pick<ClusterRow, 'id' | 'organization_id'>,
-    entry: { readonly kind: string; readonly summary: string; readonly reason: string },
+    owner: RefusalOwner,
+    entry: {
+      readonly kind: string;
+      readonly summary: string;
+      readonly reason: string;
+      /** Default: `agent`. */
+      readonly source?: 'agent' | 'user';
+    },
   ): Promise<void> {
     const now = this.#clock.now();
-    const key = `${entry.kind}/${cluster.id}`;
+    const key = `${entry.kind}/${owner.id ?? owner.organization_id}`;
     if (now.getTime() - (this.#last.get(key) ?? -QUIET_MS) < QUIET_MS) return;
     if (this.#last.size >= MAX_REMEMBERED) this.#last.clear();
     this.#last.set(key, now.getTime());
     await this.#store.write(async (trx) => {
       await appendAudit(trx, {
-        ...entry,
-        organizationId: cluster.organization_id,
-        clusterId: cluster.id,
-        at: now.toISOString(),
         source: 'agent',
+        ...entry,
+        organizationId: owner.organization_id,
+        ...(owner.id === undefined ? {} : { clusterId: owner.id }),
+        at: now.toISOString(),
       });
     });
   }

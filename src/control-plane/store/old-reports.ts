@@ -90,8 +90,10 @@ export async function deleteMessagesBefore(trx: Kysely<Database>, at: string, li
     .selectFrom('channel_messages')
     .select('id')
     .where('at', '<', at)
-    .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom('channel_outbox').select('id').whereRef('message_id', '=', 'channel_messages.id'))),
+    .where((eb) =>
+      eb.not(
+        eb.exists(eb.selectFrom('channel_outbox').select('id').whereRef('message_id', '=', 'channel_messages.id')),
+      ),
     )
     .limit(limit);
   const result = await trx.deleteFrom('channel_messages').where('id', 'in', old).executeTakeFirst();
@@ -120,8 +122,10 @@ export async function deleteMessagesBeyond(trx: Kysely<Database>, most: number, 
       .select('id')
       .where('organization_id', '=', organization)
       .where('id', '<', oldestKept.id)
-      .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('channel_outbox').select('id').whereRef('message_id', '=', 'channel_messages.id'))),
+      .where((eb) =>
+        eb.not(
+          eb.exists(eb.selectFrom('channel_outbox').select('id').whereRef('message_id', '=', 'channel_messages.id')),
+        ),
       )
       .limit(limit);
     await trx.deleteFrom('channel_messages').where('id', 'in', old).execute();

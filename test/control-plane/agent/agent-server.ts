@@ -46,6 +46,8 @@ export class AgentServer implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly wakeups = new Wakeups({ clock: this.clock });
   readonly directory = mkdtempSync(join(tmpdir(), 'agent-server-'));
+  /** `METHOD /path/:parameter` of all that is registered. */
+  readonly routes: string[] = [];
   gitSource: GitSourceConfig | undefined;
   store!: Store;
   masterKey!: MasterKey;
@@ -78,6 +80,9 @@ export class AgentServer implements AsyncDisposable {
       ...(options.tls === undefined
         ? {}
         : { tls: { ...options.tls, ca: (await clientAuthority.certificates()).join('') } }),
+    });
+    server.app.addHook('onRoute', ({ method, url }) => {
+      for (const verb of [method].flat()) if (verb !== 'HEAD') server.routes.push(`${verb} ${url}`);
     });
     agentRoutes(server.app, {
       store,

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { answerError } from '../answer-error.ts';
 import { nameBodyLimit } from '../name-body-limit.ts';
+import { auditRefusals } from '../audit-refusals.ts';
+import { RefusalAudit } from '../../refusal-audit.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { auditRoutes } from './audit.ts';
@@ -35,6 +37,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
         reply.header('cache-control', 'no-store');
         request.admin = await authenticateAdmin(deps, request.headers.authorization);
       });
+      auditRefusals(scope, { ...deps, refusals: new RefusalAudit(deps) });
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
       rebindRoute(scope, deps);

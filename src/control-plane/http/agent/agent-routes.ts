@@ -4,6 +4,7 @@ import type { Logger } from '../../../runtime/logger.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import { AGENT_PREFIX, answerError } from '../answer-error.ts';
 import { nameBodyLimit } from '../name-body-limit.ts';
+import { auditRefusals } from '../audit-refusals.ts';
 import type { HttpServer } from '../server.ts';
 import { OperatorVersions } from '../../operator-versions.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
@@ -57,6 +58,7 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
       await versions.note(request.agent.cluster, operatorVersionIn(request.headers['user-agent']));
       await certificates.check(request);
     });
+    auditRefusals(scope, { ...deps, refusals });
     tellVersion(scope, version);
     tellConfigRevision(scope);
     configRoute(scope, deps);

@@ -1,0 +1,146 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
+import { adminRouteList } from '../../support/admin-route-list.ts';
+import { WebhookReceiver } from '../channel/webhook-receiver.ts';
+import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+
+const CLUSTER = {
+  slug: 'prod-us',
+  displayName: 'prod-us',
+  allowedNamespaces: ['shop'],
+  allowedCatalogEntries: ['podinfo'],
+  allowedOperationTemplates: [],
+  connectivityMode: 'gitops',
+};
+
+let plane: RunningControlPlane;
+let receiver: WebhookReceiver;
+let kid: string;
+
+interface Act {
+  readonly route: string;
+  readonly audited: string;
+  readonly path?: () => string;
+  readonly body?: () => unknown;
+}
+
+/** Every act that the admin API has, in an order in which each changes something. */
+const ACTS: readonly Act[] = [
+  { route: 'PUT /catalog/:name', path: () => '/catalog/podinfo', body: () => PODINFO, audited: 'CatalogEntryUpdated' },
+  { route: 'POST /clusters', body: () => CLUSTER, audited: 'ClusterCreated' },
+  { route: 'PATCH /clusters/:cluster', body: () => ({ displayName: 'other' }), audited: 'ClusterUpdated' },
+  { route: 'PATCH /clusters/:cluster', body: () => ({ operatorVersion: '0.2.0' }), audited: 'OperatorVersionSet' },
+  { route: 'POST /clusters/:cluster/registration-token', audited: 'RegistrationTokenIssued' },
+  { route: 'POST /clusters/:cluster/install-link', audited: 'InstallLinkIssued' },
+  { route: 'POST /clusters/:cluster/intents', body: () => INSTALL, audited: 'Deploy' },
+  {
+    route: 'POST /clusters/:cluster/intents',
+    body: () => ({ ...INSTALL, action: 'update', chartVersion: '6.6.0' }),
+    audited: 'AppUpdate',
+  },
+  {
+    route: 'POST /clusters/:cluster/intents',
+    body: () => ({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }),
+    audited: 'AppUninstall',
+  },
+  {
+    route: 'POST /clusters/:cluster/intents',
+    body: () => ({
+      action: 'operate',
+      namespace: 'shop',
+      name: 'restart',
+      operationTemplate: 'rollout-restart',
+      parameters: { kind: 'Deployment', name: 'podinfo' },
+    }),
+    audited: 'OperationRequested',
+  },
+  { route: 'POST /clusters/:cluster/rotate', audited: 'CredentialRotate' },
+  { route: 'POST /clusters/:cluster/signing-keys', audited: 'SigningKeyRotated' },
+  {
+    route: 'DELETE /clusters/:cluster/signing-keys/:kid',
+    path: () => `/clusters/prod-eu/signing-keys/${kid}`,
+    audited: 'SigningKeyRevoked',
+  },
+  { route: 'POST /clusters/:cluster/disable', audited: 'ClusterDisabled' },
+  { route: 'POST /clusters/:cluster/enable', audited: 'ClusterEnabled' },
+  { route: 'POST /clusters/:cluster/revoke', audited: 'CredentialRevoked' },
+  { route: 'POST /clusters/:cluster/rebind', audited: 'ClusterRebound' },
+  { route: 'DELETE /clusters/:cluster', path: () => '/clusters/prod-us', audited: 'ClusterDeleted' },
+  {
+    route: 'PATCH /organization',
+    body: () => ({ intervals: { heartbeatSeconds: 30 } }),
+    audited: 'OrganizationUpdated',
+  },
+  {
+    route: 'PUT /organization/recovery-key',
+    body: () => ({ publicKey: generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }) }),
+    audited: 'RecoveryKeyChanged',
+  },
+  { route: 'DELETE /organization/recovery-key', audited: 'RecoveryKeyChanged' },
+  {
+    route: 'POST /repositories/:name/read-credential',
+    path: () => '/repositories/fleet/read-credential',
+    audited: 'GitReadCredentialIssued',
+  },
+  {
+    route: 'POST /channel/webhooks',
+    body: () => ({ name: 'chat', url: receiver.url }),
+    audited: 'ChannelWebhookAdded',
+  },
+  { route: 'POST /channel/webhooks/:webhook/test', audited: 'ChannelWebhookTested' },
+  { route: 'POST /channel/webhooks/:webhook/enable', audited: 'ChannelWebhookEnabled' },
+  { route: 'DELETE /channel/webhooks/:webhook', audited: 'ChannelWebhookDeleted' },
+];
+
+/** Entries of the audit that people made, the newest first. */
+async function entries(): Promise<{ readonly id: number; readonly kind: string; readonly actor?: string }[]> {
+  return (await plane.call('GET', '/audit?source=user&limit=500')).body['items'];
+}
+
+beforeAll(async () => {
+  plane = await RunningControlPlane.start(systemClock, { SERVICE_CHANNEL_ALLOW_PRIVATE: 'true' });
+  receiver = await WebhookReceiver.start();
+  await plane.newCluster('prod-eu');
+  const { body: issued } = await plane.call('POST', '/clusters/prod-eu/registration-token');
+  await plane.call('POST', '/api/agent/register', { token: issued['registrationToken'] }, { token: null });
+});
+afterAll(async () => {
+  await plane[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+describe('what a person does through the admin API', () => {
+  it('has a row for every route that changes something', async () => {
+    const changing = (await adminRouteList()).filter((route) => !route.startsWith('GET '));
+    expect([...new Set(ACTS.map(({ route }) => route))].sort()).toEqual(changing);
+  });
+
+  it.for(ACTS)('is in the audit with who did it: $route as $audited', async ({ route, path, body, audited }) => {
+    const [method = '', pattern = ''] = route.split(' ');
+    if (audited === 'ChannelWebhookEnabled') plane.execute("UPDATE channel_webhooks SET disabled_at = 'now'");
+    if (audited === 'SigningKeyRevoked') {
+      const { body: keys } = await plane.call('GET', '/clusters/prod-eu/signing-keys');
+      kid = keys['items'].find(({ state }: { state: string }) => state === 'retired')?.kid ?? keys['items'][0].kid;
+    }
+    const before = new Set((await entries()).map(({ id }) => id));
+    const at = path?.() ?? pattern.replace(':cluster', 'prod-eu').replace(':webhook', 'chat');
+    const answer = await plane.call(method, at, body?.());
+    expect([answer.status < 300, answer.body]).toEqual([true, answer.body]);
+    const added = (await entries()).filter(({ id }) => !before.has(id));
+    expect(added).toContainEqual(expect.objectContaining({ kind: audited, actor: 'admin', source: 'user' }));
+  });
+
+  it('is not in the audit where it was refused', async () => {
+    const before = await entries();
+    for (const { route, body } of ACTS) {
+      const [method = '', pattern = ''] = route.split(' ');
+      const at = pattern.replace(/:\w+/g, 'nowhere');
+      // A PUT makes what is not there.
+      if (at === pattern || method === 'PUT') continue;
+      const { status } = await plane.call(method, at, body?.());
+      expect([route, status >= 400]).toEqual([route, true]);
+    }
+    expect(await entries()).toEqual(before);
+  });
+});
