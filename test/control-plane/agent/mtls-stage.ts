@@ -80,7 +80,8 @@ export async function send(
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => (text += chunk));
       response.on('end', () => {
-        const parsed: unknown = text === '' ? undefined : JSON.parse(text);
+        const isJson = response.headers['content-type']?.includes('json') === true;
+        const parsed: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed });
       });
     });

@@ -14,7 +14,8 @@ export function certificateIn(header: string): Buffer | undefined {
   const forwarded = forwardedCertificate(header);
   const text = decode(forwarded ?? header)?.trim();
   if (text === undefined) return undefined;
-  const [, pem] = /^-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/.exec(text) ?? [];
+  const [, pem] =
+    /^-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----[-A-Za-z0-9+/=\s]*$/.exec(text) ?? [];
   // Traefik sends the chain as a list; a header that was sent twice is joined with a space after the comma.
   const base64 = pem ?? /^:?([A-Za-z0-9+/]+={0,2}):?(?:,[A-Za-z0-9+/=,]+)?$/.exec(text)?.[1];
   return base64 === undefined ? undefined : Buffer.from(base64.replaceAll(/\s/g, ''), 'base64');
