@@ -1,5 +1,6 @@
 import { CONFIG_REVISION_HEADER } from '../protocol/agent-config.ts';
 import { ERROR_STATUS, type ErrorCode } from '../protocol/app-error.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { AGENT_MEDIA_TYPE } from '../protocol/media-type.ts';
 
 /** What one request to the control plane came to. */
@@ -100,7 +101,7 @@ function knownCode(value: unknown): ErrorCode | undefined {
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseExactJson(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;

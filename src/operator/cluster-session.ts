@@ -27,6 +27,7 @@ import { OwnVersion } from './own-version.ts';
 import { PolicyGate } from './policy-gate.ts';
 import { projectionOf } from './projection.ts';
 import { runLoops } from './run-loops.ts';
+import { wentBack } from './went-back.ts';
 
 export interface ClusterSessionDeps {
   readonly api: ClusterApi;
@@ -229,9 +230,11 @@ export class ClusterSession {
       this.#events.intervalChanged();
     }
     this.#version.want(config.operator?.desired_version);
+    const isOlder = wentBack(this.#status.status.configRevision, revision);
     this.#status.change(projectionOf(config, revision));
     this.#identity.configured(config);
     this.#policy.lookAgain();
+    if (isOlder) this.#tellAll();
     const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
     openGitTarget(config, this.#identity.keys, host).then(
       (target) => this.#core.read(target),
@@ -240,6 +243,15 @@ export class ClusterSession {
         this.#status.setConditions([{ type: 'Synced', status: 'False', reason: Reason.SourceUnreachable, message }]);
       },
     );
+  }
+
+  /** A control plane that was restored from a backup has forgotten what was said since; all of it is said again. */
+  #tellAll(): void {
+    this.#deps.logger.warn('the control plane went back to an earlier state; a full snapshot follows');
+    const { ref, conditions, source } = this.#status;
+    for (const change of [...this.#core.snapshot(), { ref, before: [], after: conditions, source }]) {
+      this.#events.statusChanged(change);
+    }
   }
 
   #contactChanged(state: ContactState, message: string): void {

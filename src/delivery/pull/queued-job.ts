@@ -1,6 +1,7 @@
 import { intentIdempotencyKey } from '../../intent/intent-key.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 import type { JobKind } from '../../protocol/job.ts';
+import { SIGNATURE_ANNOTATION } from '../../resources/labels.ts';
 
 /** What a job asks for, before the queue gives it an id and its times. */
 export interface QueuedJob {
@@ -32,13 +33,31 @@ export function queuedJob(rendered: Rendered, deliverIntents: boolean): QueuedJo
     generation: intent.generation,
     deliveryEpoch: target.deliveryEpoch,
     ...(deliverIntents
-      ? { kind: 'intent', idempotencyKey: intentIdempotencyKey(intent), payload: JSON.stringify(intent) }
+      ? { kind: 'intent', ...intentPayload(rendered) }
       : {
           kind: rendered.kind,
           idempotencyKey: rendered.idempotencyKey,
           payload: JSON.stringify(rendered.kind === 'apply' ? rendered.object : objectReference(rendered)),
         }),
   };
+}
+
+/**
+ * The record as the operator renders it. Default values stand in the catalog of the control plane alone, so they are among
+ * its values already; what of a rendered object the operator cannot make itself goes beside them.
+ */
+function intentPayload(rendered: Rendered): Pick<QueuedJob, 'idempotencyKey' | 'payload'> {
+  const { intent } = rendered;
+  if (rendered.kind === 'delete') {
+    const { uid } = rendered.tombstone;
+    const payload = JSON.stringify(uid === undefined ? intent : { ...intent, objectUid: uid });
+    return { idempotencyKey: intentIdempotencyKey(intent), payload };
+  }
+  const values = (rendered.object['spec'] as { readonly values?: Record<string, unknown> } | undefined)?.values;
+  const record = values === undefined ? intent : { ...intent, values };
+  const objectSignature = rendered.object.metadata.annotations?.[SIGNATURE_ANNOTATION];
+  const payload = JSON.stringify(objectSignature === undefined ? record : { ...record, objectSignature });
+  return { idempotencyKey: intentIdempotencyKey(record), payload };
 }
 
 function objectReference({ tombstone }: Extract<Rendered, { kind: 'delete' }>): object {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
 import { checkManifest } from '../../intent/manifest.ts';
 import { IntentRecord } from '../../intent/intent-record.ts';
 import { renderIntent } from '../../intent/render.ts';
@@ -10,6 +11,7 @@ import { compileParser } from '../../protocol/parse.ts';
 import { INTENT_ID_PATTERN } from '../../resources/intent-ids.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../resources/kube-object.ts';
 import { INTENT_ID_ANNOTATION, SOURCE_ANNOTATION } from '../../resources/labels.ts';
+import { withSignature } from '../../resources/signed-object.ts';
 import { formatSource, parseSource, type SourcePair } from '../../resources/source-annotation.ts';
 import type { DesiredItem, Removal } from '../delivery.ts';
 import { openPayload, type PayloadRefusal, type PayloadSecurity } from './job-payload.ts';
@@ -34,7 +36,13 @@ export type JobReading =
 
 type Payload = Readonly<Record<string, unknown>>;
 
-const parseIntent = compileParser(IntentRecord);
+/** The record, and what of the rendered object the control plane alone can say: its signature, or its uid. */
+const IntentPayload = Type.Object({
+  ...IntentRecord.properties,
+  objectSignature: Type.Optional(Type.String({ maxLength: 8192 })),
+  objectUid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+});
+const parseIntent = compileParser(IntentPayload);
 const parseReference = compileParser(DeletePayload);
 const intentId = new RegExp(INTENT_ID_PATTERN);
 
@@ -104,10 +112,14 @@ const READERS: Readonly<Record<Job['kind'], (job: Job, payload: Payload, around:
       slug: '',
       deliveryEpoch: job.deliveryEpoch ?? around.deliveryEpoch,
     };
-    const rendered = renderIntent(record, target, entry === undefined ? {} : { chart: entry.chart });
-    return rendered.kind === 'delete'
-      ? readRemoval(job, rendered.tombstone)
-      : readObject(job, rendered.object, { epoch: target.deliveryEpoch, generation: record.generation });
+    const { objectSignature, objectUid } = record;
+    const rendered = renderIntent(record, target, {
+      ...(entry === undefined ? {} : { chart: entry.chart }),
+      ...(objectUid === undefined ? {} : { uid: objectUid }),
+    });
+    if (rendered.kind === 'delete') return readRemoval(job, rendered.tombstone);
+    const object = objectSignature === undefined ? rendered.object : withSignature(rendered.object, objectSignature);
+    return readObject(job, object, { epoch: target.deliveryEpoch, generation: record.generation });
   },
 };
 
