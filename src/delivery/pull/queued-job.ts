@@ -44,7 +44,7 @@ export function queuedJob(rendered: Rendered, deliverIntents: boolean): QueuedJo
 
 /**
  * The record as the operator renders it. Default values stand in the catalog of the control plane alone, so they are among
- * its values already; what of a rendered object the operator cannot make itself goes beside them.
+ * its values already, under the key of the record that was accepted; what of a rendered object the operator cannot make itself goes beside them.
  */
 function intentPayload(rendered: Rendered): Pick<QueuedJob, 'idempotencyKey' | 'payload'> {
   const { intent } = rendered;
@@ -57,7 +57,7 @@ function intentPayload(rendered: Rendered): Pick<QueuedJob, 'idempotencyKey' | '
   const record = values === undefined ? intent : { ...intent, values };
   const objectSignature = rendered.object.metadata.annotations?.[SIGNATURE_ANNOTATION];
   const payload = JSON.stringify(objectSignature === undefined ? record : { ...record, objectSignature });
-  return { idempotencyKey: intentIdempotencyKey(record), payload };
+  return { idempotencyKey: intentIdempotencyKey(intent), payload };
 }
 
 function objectReference({ tombstone }: Extract<Rendered, { kind: 'delete' }>): object {
