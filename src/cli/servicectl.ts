@@ -8,6 +8,8 @@ import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addNamespaceCommands } from './namespace-commands.ts';
 import { addOperatorCommands } from './operator-commands.ts';
+import { addRecoveryKeyCommands } from './recovery-key-commands.ts';
+import { addResealCommand } from './reseal-command.ts';
 import { addSigningKeyCommands } from './signing-key-commands.ts';
 
 /**
@@ -29,6 +31,8 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addClusterCommands(program, deps);
   addChannelCommands(program, deps);
   addSigningKeyCommands(program, deps);
+  addRecoveryKeyCommands(program, deps);
+  addResealCommand(program, deps);
   addClientAuthorityCommand(program, deps);
   inherit(program);
   try {

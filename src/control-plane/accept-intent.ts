@@ -28,6 +28,7 @@ import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entri
 import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
 import type { Store } from './store/open-store.ts';
 import { findOrganization } from './store/organizations.ts';
+import { reportedGenerationOf } from './store/reported-generations.ts';
 import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
@@ -103,6 +104,7 @@ async function acceptIn(
   const { action, namespace, name } = submission.request;
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
+  generationIsAsExpected(submission.request, last);
   const organization = await findOrganization(trx, cluster.organization_id);
   const keys = { ...cluster, recovery_public_key: organization?.recovery_public_key ?? null };
   if (sealing !== undefined && keysAreOlder(sealing, keys)) return 'keys changed';
@@ -116,8 +118,10 @@ async function acceptIn(
   check(request, cluster, entry, last, request.sealedValues === undefined && carried === undefined);
   const sealed = valuesToStore(request, sealing, keys, last, carried);
 
+  const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
+  const generation = Math.max(last?.generation ?? 0, reported) + 1;
   const now = deps.clock.now();
-  const record = recordOf(request, sealed, submission, (last?.generation ?? 0) + 1, now, deps.randomBytes);
+  const record = recordOf(request, sealed, submission, generation, now, deps.randomBytes);
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
   throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)), SIGNATURE_BYTES);
 
@@ -227,9 +231,24 @@ function check(
   if (faults.length > 0) throw refusal(faults);
 }
 
+/** For whoever read, thought and writes: somebody else's intent in between is not overwritten. */
+function generationIsAsExpected({ expectedGeneration: expected }: IntentRequest, last: IntentRow | undefined): void {
+  const generation = last?.generation ?? 0;
+  if (expected === undefined || expected === generation) return;
+  throw new AppError('conflict', `the newest intent about this object has generation ${generation}, not ${expected}`, {
+    extra: { generation },
+  });
+}
+
 /** What is stored of an intent: never its secret values in the clear. */
 function recordOf(
-  { secretValues: _secret, sealedValues: _sealed, recoveryValues: _recovery, ...request }: IntentRequest,
+  {
+    secretValues: _secret,
+    sealedValues: _sealed,
+    recoveryValues: _recovery,
+    expectedGeneration: _expected,
+    ...request
+  }: IntentRequest,
   { sealedValues }: SealedIntentValues,
   submission: IntentSubmission,
   generation: number,

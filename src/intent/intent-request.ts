@@ -41,6 +41,13 @@ export const IntentRequest = Type.Object(
         description: "the same as sealedValues, sealed to the organization's recovery key",
       }),
     ),
+    expectedGeneration: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'refused with conflict unless the newest intent about this object has this generation; 0: none has',
+      }),
+    ),
     operationTemplate: Type.Optional(EntryName),
     parameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'parameters of the operation template, an object' }),

@@ -112,7 +112,7 @@ describe('secretValues', () => {
       status: 400,
       body: { error: 'constraint_violated', message: expect.stringContaining('has not registered a public key yet') },
     });
-    expect(await plane.query('SELECT id FROM intents WHERE cluster_id = ?', cluster)).toEqual([]);
+    expect(plane.query('SELECT id FROM intents WHERE cluster_id = ?', cluster)).toEqual([]);
     expect(await accept({ ...INTENT, secretValues: {} })).toMatchObject({ status: 202 });
   });
 

@@ -57,7 +57,9 @@ export function recoveryKeyRoutes(app: HttpServer, deps: AdminDeps): void {
         ({ id }) => [id],
         (row) => row,
       );
-      return await reply.send(answer);
+      const { recoveryKey } = await viewKey(deps.store.db, adminOf(request));
+      const publicKey = cluster.public_key === null ? null : (JSON.parse(cluster.public_key) as unknown);
+      return await reply.send({ clusterId: cluster.id, publicKey, recoveryKey, ...answer });
     },
   );
 }
