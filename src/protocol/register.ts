@@ -23,7 +23,12 @@ export const RegisterRequest = Type.Object({
   cluster_uid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   public_key: Type.Optional(PublicJwk),
   csr: Type.Optional(Type.String({ maxLength: 16384 })),
-  operator_version: Type.Optional(Type.String({ maxLength: 64 })),
+  operator_version: Type.Optional(
+    Type.String({
+      pattern: '^[\\u0020-\\u007e]{1,64}$',
+      description: 'one line of 1 to 64 printable ASCII characters',
+    }),
+  ),
 });
 export type RegisterRequest = Static<typeof RegisterRequest>;
 
@@ -35,8 +40,9 @@ export const RegisterResponse = Type.Object({
   rotate_after: Timestamp,
   connectivity_mode: ConnectivityMode,
   signing_public_keys: JwkSet,
-  /** PEM roots of the server certificate; empty when the control plane is reached without TLS. */
+  /** PEM root of the server certificate; empty where the control plane has none to tell: without TLS of its own, or with a public root. */
   ca_certificate: Type.String(),
+  /** PEM: the certificate that `csr` asked for, then the authority's. */
   client_certificate: Type.Optional(Type.String()),
 });
 export type RegisterResponse = Static<typeof RegisterResponse>;

@@ -23,6 +23,22 @@ export async function newClientKey(name = 'anything'): Promise<ClientKey> {
   return { key: pemOf(keys.privateKey), csr: request.toString('pem') };
 }
 
+/** A request for a key that is too short. */
+export async function newWeakRequest(): Promise<string> {
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+  const keys = await webcrypto.subtle.generateKey(
+    { ...algorithm, modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]) },
+    true,
+    ['sign', 'verify'],
+  );
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: ['weak'] }],
+    keys,
+    signingAlgorithm: algorithm,
+  });
+  return request.toString('pem');
+}
+
 /** An authority of somebody else, which certifies any common name. */
 export interface OtherAuthority {
   readonly certificate: string;

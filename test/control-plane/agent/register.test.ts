@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { findCluster } from '../../../src/control-plane/store/clusters.ts';
 import { findSigningKeys, signingKeyContext } from '../../../src/control-plane/store/signing-keys.ts';
@@ -6,6 +6,7 @@ import { generateEncryptionKeypair } from '../../../src/protocol/jwe.ts';
 import { AGENT_MEDIA_TYPE } from '../../../src/protocol/media-type.ts';
 import type { RegisterResponse } from '../../../src/protocol/register.ts';
 import { isWellFormedToken } from '../../../src/protocol/token.ts';
+import { newClientKey, newWeakRequest } from '../../support/client-key.ts';
 import { AgentServer } from './agent-server.ts';
 
 async function auditKinds(server: AgentServer): Promise<string[]> {
@@ -53,7 +54,7 @@ describe('POST /api/agent/register', () => {
     expect(await auditKinds(server)).toEqual(['agent ClusterRegistered']);
   });
 
-  it('lets exactly one of many callers in that race with one token, and audits the others', async () => {
+  it('A6: lets exactly one of many callers in that race with one token, and audits the others', async () => {
     await using server = await AgentServer.start();
     const { id, registrationToken } = await server.newCluster('prod-eu');
     const answers = await Promise.all(
@@ -137,6 +138,44 @@ describe('POST /api/agent/register', () => {
       expect(answer).toMatchObject({ status: 400, body: { error: 'constraint_violated', faults: [{ path }] } });
     }
     expect((await server.register(registrationToken, { public_key: publicJwk })).status).toBe(200);
+  });
+
+  it('answers a client certificate to a request for one, and refuses another kind of request without spending the token', async () => {
+    await using server = await AgentServer.start();
+    const { id, registrationToken } = await server.newCluster('prod-eu');
+    const { csr } = await newClientKey('another name');
+    const [, ...lines] = csr.split('\n');
+    const altered = csr.replace(lines[2] ?? '', (lines[2] ?? '').split('').reverse().join(''));
+    for (const wrong of ['', 'no PEM', altered, csr.replaceAll(' REQUEST', ''), await newWeakRequest()]) {
+      expect(await server.register(registrationToken, { csr: wrong })).toMatchObject({
+        status: 400,
+        body: { error: 'constraint_violated', faults: [{ path: '/csr' }] },
+      });
+    }
+    const answer = await server.register(registrationToken, { csr });
+    const { client_certificate: pem = '', expires_at: expiresAt } = answer.body as RegisterResponse;
+    const certificate = new X509Certificate(pem);
+    expect([certificate.subject, certificate.subjectAltName]).toEqual([`CN=${id}`, `URI:service://cluster/${id}`]);
+    expect(certificate.validToDate.toISOString()).toBe(expiresAt);
+    expect(pem.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+  });
+
+  it('says what is wrong with the token before what is wrong with the rest', async () => {
+    await using server = await AgentServer.start();
+    const { registrationToken } = await server.newCluster('prod-eu');
+    await server.register(registrationToken);
+    const answer = await server.register(registrationToken, { csr: 'no PEM', public_key: { kty: 'RSA' } });
+    expect(answer).toMatchObject({ status: 401, body: { error: 'registration_token_used' } });
+  });
+
+  it('takes a version of one line only, which people are shown', async () => {
+    await using server = await AgentServer.start();
+    const { registrationToken } = await server.newCluster('prod-eu');
+    for (const version of ['', 'a\nb', '\u001b[2J', 'x'.repeat(65)]) {
+      const answer = await server.register(registrationToken, { operator_version: version });
+      expect(answer).toMatchObject({ status: 400, body: { faults: [{ path: '/operator_version' }] } });
+    }
+    expect((await server.register(registrationToken, { operator_version: '1.2.3-rc.1 (mine)' })).status).toBe(200);
   });
 
   it('refuses a disabled cluster', async () => {
