@@ -62,14 +62,14 @@ export function classifyAnswer(raw: RawAnswer, now: Date): AgentAnswer {
 }
 
 /**
- * Milliseconds of a `Retry-After` header (RFC 9110, 10.2.3: seconds or an HTTP date), at most an hour; undefined where it
+ * Milliseconds of a `Retry-After` header (RFC 9110, 10.2.3: seconds or an HTTP date), at most a day; undefined where it
  * cannot be read.
  */
 export function retryAfterMs(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : new Date(text).getTime() - now.getTime();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), 3_600_000);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), 86_400_000);
 }
 
 export function headerOf(raw: Pick<RawAnswer, 'headers'>, name: string): string | undefined {

@@ -33,6 +33,8 @@ export interface ClusterIdentityDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** What keeps the Secrets from being read or written; undefined: nothing any more. */
+  readonly onFault: (fault: unknown) => void;
   readonly onConfigRevision: (revision: string) => void;
   readonly onServiceVersion: (version: string) => void;
   /** Another credential, address or CA is used from now on. */

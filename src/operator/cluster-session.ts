@@ -71,6 +71,7 @@ export class ClusterSession {
       contact: this.#contact,
       status: () => this.#status,
       enqueue: (event) => this.#events.enqueue(event),
+      onFault: (fault) => this.#health.note('the registration cannot go on', fault),
       onConfigRevision: (revision) => this.#config.revisionSeen(revision),
       onServiceVersion: (version) => this.#version.heard(version),
       onCredentials: ({ caCertificate }) => {
@@ -168,6 +169,10 @@ export class ClusterSession {
   get connectivity(): { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined {
     const mode = this.#status.status.connectivityMode;
     return mode === undefined ? undefined : { mode, state: this.#contact.state };
+  }
+
+  get credentialExpiresAt(): Date | undefined {
+    return this.#identity.expiresAt;
   }
 
   get droppedEvents(): number {

@@ -9,9 +9,8 @@ export interface MissingEndpointsDeps {
   readonly set: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
 }
 
-/** Specification, "Endpoints": a control plane may be without the others. */
-const REQUIRED: readonly string[] = [AGENT_PATHS.register, AGENT_PATHS.rotate, AGENT_PATHS.events];
-const JOBS = '/api/agent/jobs';
+/** Besides those of a single job. Registration and rotation tell of their refusals themselves; the others may be absent. */
+const REQUIRED: readonly string[] = [AGENT_PATHS.events, AGENT_PATHS.jobs];
 
 /**
  * The only writer of `Stalled` on this operator's Cluster: True while the control plane answers that it has no such endpoint
@@ -28,7 +27,7 @@ export class MissingEndpoints {
 
   note({ method, path }: Pick<AgentCall, 'method' | 'path'>, answer: AgentAnswer): void {
     const [place = ''] = path.split('?');
-    const isRequired = REQUIRED.includes(place) || place === JOBS || place.startsWith(`${JOBS}/`);
+    const isRequired = REQUIRED.includes(place) || place.startsWith(`${AGENT_PATHS.jobs}/`);
     if (!isRequired || answer.state === 'unavailable') return;
     const endpoint = `${method} ${place.replace(/^(\/api\/agent\/jobs\/)[^/]+/, '$1{jobId}')}`;
     const isMissing = answer.state === 'refused' && answer.code === 'not_found';

@@ -13,6 +13,8 @@ export interface ProbesDeps {
   readonly leads: () => boolean;
   readonly connectivity: () => { readonly mode: ConnectivityMode; readonly state: ContactState } | undefined;
   readonly droppedEvents: () => number;
+  /** When the credential in use ends, where that is known. */
+  readonly credentialExpiresAt?: () => Date | undefined;
   /** What answers TLS at the same address, once it can, and its metrics. */
   readonly secure?: () => SecureServer | undefined;
   readonly moreMetrics?: () => string;
@@ -61,7 +63,9 @@ function answer(
 }
 
 /** Prometheus text format 0.0.4. */
-export function metricsText(deps: Pick<ProbesDeps, 'leads' | 'connectivity' | 'droppedEvents'>): string {
+export function metricsText(
+  deps: Pick<ProbesDeps, 'leads' | 'connectivity' | 'droppedEvents' | 'credentialExpiresAt'>,
+): string {
   const now = deps.connectivity();
   const modes = now === undefined ? [] : CONNECTIVITY_MODES.filter((mode) => mode === now.mode);
   const series = modes.flatMap((mode) =>
@@ -69,6 +73,7 @@ export function metricsText(deps: Pick<ProbesDeps, 'leads' | 'connectivity' | 'd
       (state) => `service_operator_connectivity{mode="${mode}",state="${state}"} ${state === now?.state ? 1 : 0}`,
     ),
   );
+  const expiresAt = deps.credentialExpiresAt?.();
   return [
     '# HELP service_operator_leader Whether this replica leads; the others stand by.',
     '# TYPE service_operator_leader gauge',
@@ -79,6 +84,11 @@ export function metricsText(deps: Pick<ProbesDeps, 'leads' | 'connectivity' | 'd
     '# HELP service_operator_events_dropped_total Events that were dropped before they reached the control plane.',
     '# TYPE service_operator_events_dropped_total counter',
     `service_operator_events_dropped_total ${deps.droppedEvents()}`,
+    '# HELP service_operator_credential_end_seconds When the credential for the control plane ends.',
+    '# TYPE service_operator_credential_end_seconds gauge',
+    ...(expiresAt === undefined
+      ? []
+      : [`service_operator_credential_end_seconds ${Math.floor(expiresAt.getTime() / 1000)}`]),
     '',
   ].join('\n');
 }

@@ -35,6 +35,8 @@ export interface RegistrarDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** What keeps the Secrets from being read or written; undefined: nothing any more. */
+  readonly onFault: (fault: unknown) => void;
   readonly onKeys: (keys: KeyRing) => void;
   readonly onRegistered: (clusterId: string) => void;
   readonly onAuthenticated: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
@@ -89,10 +91,12 @@ export class Registrar {
       let wait: number;
       try {
         wait = await this.#deps.keeper.exclusive(async () => await this.#step(signal));
+        this.#deps.onFault(undefined);
       } catch (error) {
         if (signal.aborted) return;
         this.#deps.logger.warn({ err: error }, 'the registration cannot go on now');
         if (error instanceof KeyRingUnreadable) this.#misconfigured(error.message);
+        else this.#deps.onFault(error);
         wait = this.#retry();
       }
       this.#isIdle = wait === IDLE_MS;

@@ -78,6 +78,7 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
               leads: () => election.leads,
               connectivity: () => leadership.session?.connectivity,
               droppedEvents: () => leadership.session?.droppedEvents ?? 0,
+              credentialExpiresAt: () => leadership.session?.credentialExpiresAt,
               secure: () => webhook?.server(),
               moreMetrics: () => webhook?.metrics() ?? '',
             }),

@@ -83,7 +83,7 @@ describe('Retry-After', () => {
     ['5', 5000],
     ['Sun, 01 Mar 2026 10:00:30 GMT', 30_000],
     ['Sun, 01 Mar 2026 09:00:00 GMT', 0],
-    ['99999999', 3_600_000],
+    ['99999999', 86_400_000],
     ['soon', undefined],
     [undefined, undefined],
   ])('%s is read', (value, ms) => {
