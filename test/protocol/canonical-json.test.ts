@@ -9,20 +9,23 @@ import { readVectors } from '../vectors/read-vectors.ts';
 
 const vectors = readVectors<{ cases: { name: string; input: string; canonical: string }[] }>('jcs');
 
-/** The RFC author's own test data, where a checkout has it beside it. */
+/** The RFC author's own test data, where a checkout has it beside it; else our own stand for it. */
 const published = fileURLToPath(new URL('../../../shared/data/jcs', import.meta.url));
-const publishedNames = existsSync(published) ? readdirSync(join(published, 'input')) : [];
+const reference = existsSync(published)
+  ? readdirSync(join(published, 'input')).map((name) => ({
+      name,
+      input: readFileSync(join(published, 'input', name), 'utf8'),
+      canonical: readFileSync(join(published, 'output', name), 'utf8'),
+    }))
+  : vectors.cases;
 
 describe('canonicalJson', () => {
   it.each(vectors.cases)('$name', ({ input, canonical }) => {
     expect(canonicalJson(parseStrictJson(Buffer.from(input, 'utf8')))).toBe(canonical);
   });
 
-  it.skipIf(publishedNames.length === 0)('gives what the published test data of RFC 8785 says', () => {
-    const canonical = publishedNames.map((name) =>
-      canonicalJson(parseStrictJson(readFileSync(join(published, 'input', name)))),
-    );
-    expect(canonical).toEqual(publishedNames.map((name) => readFileSync(join(published, 'output', name), 'utf8')));
+  it.each(reference)('gives what the test data of RFC 8785 says: $name', ({ input, canonical }) => {
+    expect(canonicalJson(parseStrictJson(Buffer.from(input, 'utf8')))).toBe(canonical);
   });
 
   it('depends on the value alone, not on the order of its members', () => {
