@@ -1,4 +1,6 @@
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { revokeAgentCredentials } from '../../../src/control-plane/store/agent-credentials.ts';
 import type { RotateResponse } from '../../../src/protocol/credentials.ts';
@@ -64,6 +66,25 @@ describe('client certificates over TLS of our own', () => {
       outcome(await stage.postUnsigned(agent, { cert: certificate, key })),
     );
     expect(await Promise.all(answers)).toEqual(['204', '401 invalid_signature', '403 cluster_mismatch']);
+  });
+
+  it('knows the certificate again when a TLS session is resumed', async () => {
+    await using stage = await MtlsStage.start();
+    const agent = await stage.newCertifiedAgent('prod-eu');
+    const options = { host: '127.0.0.1', port: stage.port, ca: stage.root, ...agent.pair };
+    const first = connect(options);
+    const [session] = (await once(first, 'session')) as [Buffer];
+    first.end();
+    const resumed = connect({ ...options, session });
+    await once(resumed, 'secureConnect');
+    expect(resumed.isSessionReused()).toBe(true);
+    const head = `POST /api/agent/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${agent.token}\r\n`;
+    resumed.write(
+      `${head}Content-Type: application/json\r\nContent-Length: 13\r\nConnection: close\r\n\r\n{"events":[]}`,
+    );
+    const [answer] = (await once(resumed, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 204 /);
+    resumed.destroy();
   });
 
   it('issues with a rotation too: CN and URI of the cluster, for clients, until the credential ends', async () => {
