@@ -126,8 +126,9 @@ export class CredentialRenewal implements Disposable {
       if (rotated.state === 'rotated' || rotated.state === 'adopted') return { state: 'replaced' };
       return rotated.state === 'refused' ? { state: 'refused' } : rotated;
     }
-    if (recovered.state === 'refused') {
-      logger.warn({ code: recovered.answer.code, message: recovered.answer.message }, 'no other credential is given');
+    if (recovered.state === 'refused' || recovered.state === 'sealed') {
+      const { message } = recovered.state === 'refused' ? recovered.answer : recovered;
+      logger.warn({ message }, 'the credential is refused, and there is no other to be had');
       return { state: 'refused' };
     }
     this.#notBefore = clock.now().getTime() + (recovered.retryAfterMs ?? 0);
@@ -161,6 +162,7 @@ export class CredentialRenewal implements Disposable {
       outcome = await rotateCredential(client, identity, parts, signal);
     }
     if (outcome.state === 'unavailable') return outcome;
+    if (outcome.state === 'sealed') return { state: 'unavailable', message: outcome.message };
     if (outcome.state === 'refused') return await this.#refused(outcome.answer, token, signal);
     const { granted } = outcome;
     const { certificate, fault } = fittingCertificate(granted.clientCertificate, request?.key);

@@ -20,6 +20,8 @@ export type ReplacementOutcome =
   | { readonly state: 'granted'; readonly granted: GrantedCredential }
   /** Asking again would be answered the same; the status is the control plane's. */
   | { readonly state: 'refused'; readonly answer: Extract<AgentAnswer, { readonly state: 'refused' }> }
+  /** It came, and this cluster's keys do not open it. */
+  | { readonly state: 'sealed'; readonly message: string }
   | { readonly state: 'unavailable'; readonly message: string; readonly retryAfterMs?: number };
 
 const parseRotated = compileParser(RotateResponse);
@@ -88,8 +90,9 @@ async function outcomeOf(
       try {
         return { state: 'granted', granted: await read(answer.body) };
       } catch (error) {
-        const what = error instanceof JweError ? 'cannot be opened with the keys of this cluster' : 'cannot be read';
-        return { state: 'unavailable', message: `the new credential ${what}: ${(error as Error).message}` };
+        const { message } = error as Error;
+        if (error instanceof JweError) return { state: 'sealed', message };
+        return { state: 'unavailable', message: `the new credential cannot be read: ${message}` };
       }
   }
 }

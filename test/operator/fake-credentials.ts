@@ -6,6 +6,8 @@ import type { PublicJwk } from '../../src/protocol/register.ts';
 export class FakeCredentials {
   /** The cluster's public key as it was sent last. */
   publicKey: PublicJwk | undefined;
+  /** What the next recovered credential says it is for. */
+  audience: string | undefined;
   /** Each certificate request, in order. */
   readonly requests: string[] = [];
   readonly #accepted: Set<string>;
@@ -45,6 +47,7 @@ export class FakeCredentials {
 
   async recover(): Promise<{ readonly token_jwe: string }> {
     if (this.publicKey === undefined) throw new AppError('forbidden', 'no credential is recovered for this cluster');
-    return { token_jwe: await encryptTo(this.publicKey, this.mint(undefined)) };
+    const extra = this.audience === undefined ? {} : { aud: this.audience };
+    return { token_jwe: await encryptTo(this.publicKey, this.mint(undefined), extra) };
   }
 }
