@@ -33,7 +33,7 @@ describe('credentials that have ended', () => {
     }
     expect(await forget(server)).toBe(4);
     server.clock.advance(85 * DAY);
-    expect(await forget(server)).toBe(3);
+    expect(await forget(server)).toBe(2);
     server.clock.advance(365 * DAY);
     expect(await forget(server)).toBe(1);
     expect(await server.get(agent, '/api/agent/config')).toMatchObject({ body: { error: 'expired_token' } });
