@@ -96,6 +96,9 @@ class PollsOfCluster {
   }
 }
 
+/** What a held poll does next: look whether there are jobs, or answer without any. */
+export type Next = 'look' | 'ended';
+
 /** One held poll. Dispose it when it answers. */
 export class HeldPoll implements Expiring, Disposable {
   readonly #polls: PollsOfCluster;
@@ -104,7 +107,7 @@ export class HeldPoll implements Expiring, Disposable {
   hasTaken = false;
   #woken = false;
   #ended = false;
-  #waiter: ((next: 'look' | 'ended') => void) | undefined;
+  #waiter: ((next: Next) => void) | undefined;
 
   constructor(polls: PollsOfCluster, wheel: DeadlineWheel, endAtMs: number) {
     this.#polls = polls;
@@ -124,7 +127,7 @@ export class HeldPoll implements Expiring, Disposable {
   }
 
   /** Until something may have changed, or it must answer. For one waiter. */
-  async next(): Promise<'look' | 'ended'> {
+  async next(): Promise<Next> {
     if (this.#ended) return 'ended';
     if (this.#woken) {
       this.#woken = false;
@@ -151,7 +154,7 @@ export class HeldPoll implements Expiring, Disposable {
     this.#polls.remove(this);
   }
 
-  #resume(next: 'look' | 'ended'): void {
+  #resume(next: Next): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
     waiter?.(next);

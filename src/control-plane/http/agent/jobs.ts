@@ -8,7 +8,7 @@ import type { RefusalAudit } from '../../refusal-audit.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf, authenticate, type AuthenticateDeps } from './authenticate.ts';
-import { HeldPolls, type HeldPoll } from './held-polls.ts';
+import { HeldPolls, type HeldPoll, type Next } from './held-polls.ts';
 import { limited, type RateLimits } from './rate-limits.ts';
 
 /** Specification, "Limits". */
@@ -40,14 +40,14 @@ interface Poll {
  */
 export function jobsRoute(app: HttpServer, deps: JobsRouteDeps): void {
   const offers = new JobOffers(deps);
-  const held = new HeldPolls(deps);
-  app.closing.addEventListener('abort', () => held.endAll(), { once: true });
+  const polls = new HeldPolls(deps);
+  app.closing.addEventListener('abort', () => polls.endAll(), { once: true });
   const options = { ...limited(deps.rateLimits, 'polls'), schema: { querystring: Query } };
   app.get('/api/agent/jobs', options, async (request, reply) => {
     await requireOwnCluster(deps, request, request.query.cluster);
     const waitMs = (request.query.wait ?? DEFAULT_WAIT_SECONDS) * 1000;
     const poll = { request, revision: knownRevision(request) };
-    const jobs = waitMs === 0 ? await look(offers, poll) : await wait(deps, offers, held, { ...poll, reply, waitMs });
+    const jobs = waitMs === 0 ? await look(offers, poll) : await wait(deps, offers, polls, { ...poll, reply, waitMs });
     return await reply.header('cache-control', 'no-store').send({ jobs: jobs ?? [] });
   });
 }
@@ -55,16 +55,16 @@ export function jobsRoute(app: HttpServer, deps: JobsRouteDeps): void {
 async function wait(
   deps: JobsRouteDeps,
   offers: JobOffers,
-  held: HeldPolls,
+  polls: HeldPolls,
   poll: Poll & { readonly reply: FastifyReply; readonly waitMs: number },
 ): Promise<readonly Job[] | undefined> {
   const { request, reply } = poll;
-  using place = held.hold(agentOf(request).cluster.id, poll.waitMs);
+  using place = polls.hold(agentOf(request).cluster.id, poll.waitMs);
   const leave = (): void => place.expire();
   reply.raw.once('close', leave);
   try {
     let answer = await lookFirst(deps, offers, poll);
-    while (answer === undefined && !reply.raw.closed && (await place.next()) === 'look') {
+    while (answer === undefined && !reply.raw.closed && (await held(poll, place)) === 'look') {
       // Again, so that a revoked credential or a disabled cluster ends it.
       request.agent = await authenticate(deps, request.headers.authorization);
       answer = await look(offers, poll, place);
@@ -74,6 +74,16 @@ async function wait(
   } finally {
     reply.raw.off('close', leave);
   }
+}
+
+/**
+ * Thousands wait here: what the wait does not need is let go. Who is woken reads its cluster again; who is not answers with
+ * the revision that it knew.
+ */
+async function held({ request, reply }: Poll & { readonly reply: FastifyReply }, place: HeldPoll): Promise<Next> {
+  reply.header(CONFIG_REVISION_HEADER, String(agentOf(request).cluster.config_revision));
+  request.agent = null;
+  return await place.next();
 }
 
 /** The row that authentication read may be older than the poll's place; a change in between must not be missed. */
