@@ -4,7 +4,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { registerAgent } from '../control-plane/admin/running-agent.ts';
 import { INSTALL, RunningControlPlane, type Answer } from '../control-plane/running-control-plane.ts';
 import { insertOrganization, organizationIds } from '../control-plane/store/open-test-store.ts';
-import { openStoreAt } from '../control-plane/store/test-databases.ts';
+import { openStoreAt } from '../control-plane/store/open-store-at.ts';
 import { CommitCutter } from '../support/postgres/commit-cutter.ts';
 import { PostgresServer } from '../support/postgres/postgres-server.ts';
 

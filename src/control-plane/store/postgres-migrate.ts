@@ -1,7 +1,8 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { migrate } from './migrate.ts';
+import { migrate, MIGRATIONS } from './migrate.ts';
+import type { Migration } from './migrations/migration.ts';
 import { PortableColumns } from './portable-columns.ts';
 import type { Database } from './schema.ts';
 
@@ -25,15 +26,16 @@ export async function migratePostgres(deps: {
   readonly db: Kysely<Database>;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly migrations?: readonly Migration[];
 }): Promise<void> {
-  const { clock, logger } = deps;
+  const { clock, logger, migrations = MIGRATIONS } = deps;
   await deps.db.connection().execute(async (db) => {
     await checkServer(db);
     await run(db, `SET statement_timeout = 0; SET lock_timeout = ${REPLICA_MS}`);
     await run(db, `SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
     try {
       await run(db, `SET lock_timeout = ${TABLE_LOCK_MS}`);
-      await migrate({ db: db.withPlugin(new PortableColumns()), clock, logger });
+      await migrate({ db: db.withPlugin(new PortableColumns()), clock, logger, migrations });
     } finally {
       await run(db, `SELECT pg_advisory_unlock(${MIGRATION_LOCK}); RESET statement_timeout; RESET lock_timeout`);
     }

@@ -60,7 +60,8 @@ export function readPostgresUrl(text: string): PostgresSettings {
   const url = new URL(text);
   const parameters = readParameters(url);
   const host = parameters.host ?? decode(url.hostname.replace(/^\[(.*)\]$/, '$1'), 'host');
-  if (host === '') throw new Error('names no host; for a Unix socket add ?host=/folder/of/the/socket');
+  if (host === '')
+    throw new Error('names no host; for a Unix socket write postgres://user@localhost/database?host=/its/folder');
   const user = decode(url.username, 'user');
   if (user === '') throw new Error('names no user: postgres://user:password@host:5432/database');
   const database = decode(url.pathname.slice(1), 'database');

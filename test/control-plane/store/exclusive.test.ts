@@ -5,7 +5,8 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { newPostgresDatabase } from '../../support/postgres/new-database.ts';
 import { queryDatabase } from '../../support/postgres/postgres-server.ts';
 import { insertOrganization, organizationIds, TEST_LOGGER } from './open-test-store.ts';
-import { openStoreAt, TEST_DATABASES } from './test-databases.ts';
+import { openStoreAt } from './open-store-at.ts';
+import { TEST_DATABASES } from './test-databases.ts';
 
 const SECONDS = { timeout: 15_000, interval: 20 };
 

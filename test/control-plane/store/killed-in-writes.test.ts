@@ -3,20 +3,21 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
-import { insertCluster, insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
+import { insertCluster, insertOrganization } from './open-test-store.ts';
+import { TEST_DATABASES, type TestDatabase } from './test-databases.ts';
 
 const ROUNDS = 4;
 const EVENTS_PER_POST = 25;
 
-async function seed(folder: string): Promise<void> {
-  await using store = await openTestStore(folder);
+async function seed(database: TestDatabase): Promise<void> {
+  await using store = await database.open();
   await insertOrganization(store, 'org-1');
   await insertCluster(store, { id: 'c-1', organization_id: 'org-1' });
 }
 
 /** Runs the writer, kills it after some acknowledgements, and answers the posts that it saw acknowledged. */
-async function writeUntilKilled(folder: string, acknowledgements: number): Promise<number[]> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'write-until-killed.ts'), folder], {
+async function writeUntilKilled(url: string, acknowledgements: number): Promise<number[]> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'write-until-killed.ts'), url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
@@ -29,15 +30,15 @@ async function writeUntilKilled(folder: string, acknowledgements: number): Promi
   return acknowledged;
 }
 
-describe('a control plane that is killed while it writes', () => {
+describe.each(TEST_DATABASES)('a control plane that is killed while it writes to $name', ({ create }) => {
   it('keeps every acknowledged post whole, doubles none, and opens again at once', { timeout: 60_000 }, async () => {
-    using folder = temporaryFolder();
-    await seed(folder.path);
+    using database = await create();
+    await seed(database);
     const acknowledged = new Set<number>();
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const post of await writeUntilKilled(folder.path, 15 + round * 7)) acknowledged.add(post);
+      for (const post of await writeUntilKilled(database.url, 15 + round * 7)) acknowledged.add(post);
     }
-    await using store = await openTestStore(folder.path);
+    await using store = await database.open();
     const events = await store.db.selectFrom('events').select(['seq', 'event_key', 'sequence']).execute();
     const posts = Map.groupBy(events, ({ sequence }) => Number(sequence?.split('.')[1]));
     expect([...acknowledged].filter((post) => posts.get(post)?.length !== EVENTS_PER_POST)).toEqual([]);

@@ -14,9 +14,13 @@ describe('openStore on SQLite', () => {
     using folder = temporaryFolder();
     await using store = await openTestStore(folder.path);
     expect(String(await refused(openTestStore(folder.path)))).toContain('in use by another control plane');
-    const child = spawnSync(process.execPath, [join(import.meta.dirname, 'write-until-killed.ts'), folder.path], {
-      encoding: 'utf8',
-    });
+    const child = spawnSync(
+      process.execPath,
+      [join(import.meta.dirname, 'write-until-killed.ts'), `sqlite:${folder.path}/control-plane.db`],
+      {
+        encoding: 'utf8',
+      },
+    );
     expect([child.status, child.stderr]).toEqual([1, expect.stringContaining('in use by another control plane')]);
     await insertOrganization(store, 'org-1');
     expect(await organizationIds(store)).toEqual(['org-1']);

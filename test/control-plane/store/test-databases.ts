@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { openStore, type Store } from '../../../src/control-plane/store/open-store.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import type { Store } from '../../../src/control-plane/store/open-store.ts';
 import { newPostgresDatabase } from '../../support/postgres/new-database.ts';
-import { TEST_LOGGER, temporaryFolder } from './open-test-store.ts';
+import { openStoreAt } from './open-store-at.ts';
+import { temporaryFolder } from './open-test-store.ts';
 
 /** A database for one test, which can be opened again and again. */
 export interface TestDatabase extends Disposable {
@@ -21,10 +21,6 @@ export const TEST_DATABASES: readonly { readonly name: string; readonly create: 
   },
   { name: 'PostgreSQL', create: async () => testDatabase(await newPostgresDatabase(), () => undefined) },
 ];
-
-export async function openStoreAt(url: string): Promise<Store> {
-  return await openStore({ url, clock: new ManualClock(), logger: TEST_LOGGER });
-}
 
 function testDatabase(url: string, dispose: () => void): TestDatabase {
   return { url, open: async () => await openStoreAt(url), [Symbol.dispose]: dispose };

@@ -1,14 +1,14 @@
 import { eventIngestStore } from '../../../src/control-plane/store/event-ingest-store.ts';
 import { ingestEvents } from '../../../src/events/ingest/ingest-events.ts';
 import type { AgentEvent } from '../../../src/protocol/event.ts';
-import { openTestStore } from './open-test-store.ts';
+import { openStoreAt } from './open-store-at.ts';
 
 /** Posts batches of events until it is killed; prints the number of each post that was acknowledged. */
-const [, , folder = ''] = process.argv;
+const [, , url = ''] = process.argv;
 const POSTS_AT_ONCE = 4;
 const EVENTS_PER_POST = 25;
 
-const store = await openTestStore(folder).catch((error: unknown) => {
+const store = await openStoreAt(url).catch((error: unknown) => {
   process.stderr.write(`${String(error)}\n`);
   process.exit(1);
 });
