@@ -83,6 +83,6 @@ export function isNotTaken(error: unknown): boolean {
 }
 
 /** RBAC's own words; a webhook that says no is 403 too, and a grant would not help there. */
-function isForbiddenByRbac(error: KubeError): boolean {
+export function isForbiddenByRbac(error: KubeError): boolean {
   return error.status === 403 && /cannot \w+ resource/.test(error.message);
 }

@@ -1,6 +1,7 @@
 import { KubeError } from '../../kube/cluster-api.ts';
 import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import { isForbiddenByRbac } from '../kube-failure.ts';
 import type { InstancePass } from './instance-pass.ts';
 import { ownedMeta, RELEASE_FIELD_MANAGER } from './owned-meta.ts';
 
@@ -41,8 +42,8 @@ export async function writeSealedSecret(
     return { state: 'written', uid: written.object.metadata.uid ?? '' };
   } catch (error) {
     // It was deleted or made anew since: look whose it is now.
-    if (uid === undefined || !(error instanceof KubeError) || (error.status !== 409 && error.status !== 404))
-      throw error;
+    const isGone = error instanceof KubeError && (error.status === 409 || error.status === 404);
+    if (uid === undefined || !isGone) throw withoutWords(error, bare);
     return await writeSealedSecret(pass, valuesKey, values, undefined);
   }
 }
@@ -57,6 +58,14 @@ export async function deleteSealedSecret(pass: InstancePass, known: string | und
     // Another incarnation has the name: it is not the one that was written here.
     if (!(error instanceof KubeError) || error.status !== 409) throw error;
   }
+}
+
+/** Whoever refuses a Secret may quote it, and what is thrown here ends in conditions, events and logs. */
+function withoutWords(error: unknown, { metadata }: KubeObject): unknown {
+  if (!(error instanceof KubeError) || error.status === 0 || isForbiddenByRbac(error)) return error;
+  const { status, reason, retryAfterSeconds } = error;
+  const words = `Secret ${metadata.namespace ?? ''}/${metadata.name} is not taken; why is left out here, as it could quote what is in it`;
+  return new KubeError(words, { status, reason, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
 }
 
 const OPTIONS = { fieldManager: RELEASE_FIELD_MANAGER, force: true } as const;
