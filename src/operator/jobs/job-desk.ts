@@ -3,7 +3,7 @@ import { expiryOf, type OfferedJob } from '../../delivery/pull/job-source.ts';
 import type { JobReading, JobSubject } from '../../delivery/pull/read-job.ts';
 import type { StatusChange } from '../../events/report/reporter.ts';
 import type { Condition } from '../../protocol/condition.ts';
-import type { JobPhase, JobResult } from '../../protocol/job.ts';
+import type { Job, JobPhase, JobResult } from '../../protocol/job.ts';
 import { objectKey } from '../../reconcile/inventory-record.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../resources/kube-object.ts';
 import { compareSource, type SourcePair } from '../../resources/source-annotation.ts';
@@ -61,7 +61,7 @@ export class JobDesk {
     const open = this.#open.get(id);
     if (open?.stage !== 'received') return;
     open.stage = 'acknowledged';
-    this.#offer(open);
+    this.#offerAcknowledged();
   }
 
   /** Nothing more is done or said for it: its result is answered, or the control plane has closed it or does not know it. */
@@ -71,6 +71,7 @@ export class JobDesk {
     this.#open.delete(id);
     this.#deps.source.withdraw(id);
     this.#deps.journal.remove(open);
+    if (open.stage === 'received') this.#offerAcknowledged();
   }
 
   read(id: string, subject: JobSubject, { kind }: JobReading): void {
@@ -139,6 +140,15 @@ export class JobDesk {
     this.#deps.source.withdraw(open.job.id);
     this.#deps.journal.changed(open);
     this.#deps.toReport(open.job.id);
+  }
+
+  /** Answers to acks come in any order; the jobs of one object go on in theirs. */
+  #offerAcknowledged(): void {
+    const jobs = this.list();
+    for (const open of jobs) {
+      const isHeld = jobs.some((other) => other.stage === 'received' && isOlder(other.job, open.job));
+      if (open.stage === 'acknowledged' && !isHeld) this.#offer(open);
+    }
   }
 
   #offer({ job, isNew, stage }: OpenJob): void {
@@ -219,6 +229,15 @@ export class JobDesk {
   #now(): string {
     return this.#deps.clock.now().toISOString();
   }
+}
+
+const OBJECT_KEY = /^(.+)@(\d{1,15})$/;
+
+/** By their keys, which name object and generation but for intents: what they are about is known once they are read. */
+function isOlder(a: Job, b: Job): boolean {
+  const [, objectA, generationA] = OBJECT_KEY.exec(a.idempotencyKey) ?? [];
+  const [, objectB, generationB] = OBJECT_KEY.exec(b.idempotencyKey) ?? [];
+  return objectA !== undefined && objectA === objectB && Number(generationA) < Number(generationB);
 }
 
 function pairOf({ source }: StatusChange): SourcePair | undefined {

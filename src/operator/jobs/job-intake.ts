@@ -6,12 +6,12 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { JobDesk } from './job-desk.ts';
 import { JobNotJournaled, type JobJournal } from './job-journal.ts';
 import type { JobReports } from './job-reports.ts';
-import { newJob } from './open-job.ts';
+import { newJob, type OpenJob } from './open-job.ts';
 
 export interface JobIntakeDeps {
   readonly journal: JobJournal;
   readonly desk: JobDesk;
-  readonly reports: Pick<JobReports, 'reject' | 'rejects' | 'toAck'>;
+  readonly reports: Pick<JobReports, 'reject' | 'rejects' | 'room' | 'toAck'>;
   readonly logger: Logger;
 }
 
@@ -23,6 +23,7 @@ const parseNamed = compileParser(Type.Object({ id: Job.properties.id }));
 /** Takes what a poll brought: into the journal, and only then to be acknowledged. A job that is known is told again so. */
 export class JobIntake {
   readonly #deps: JobIntakeDeps;
+  readonly #taking = new Set<string>();
 
   constructor(deps: JobIntakeDeps) {
     this.#deps = deps;
@@ -32,11 +33,12 @@ export class JobIntake {
   async take(jobs: readonly unknown[], signal: AbortSignal): Promise<number> {
     const rest = jobs.values();
     const faults: unknown[] = [];
+    const journaled: OpenJob[] = [];
     let taken = 0;
     const worker = async (): Promise<void> => {
       for (const job of rest) {
         try {
-          if (await this.#takeOne(job, signal)) taken += 1;
+          if (await this.#takeOne(job, journaled, signal)) taken += 1;
         } catch (error) {
           signal.throwIfAborted();
           faults.push(error);
@@ -45,11 +47,14 @@ export class JobIntake {
       }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, jobs.length) }, worker));
+    // Together, so that a newer job of an object is not through before an older one of the same poll.
+    for (const open of journaled) this.#deps.desk.admit(open);
+    this.#taking.clear();
     if (faults.length > 0) throw faults[0];
     return taken;
   }
 
-  async #takeOne(raw: unknown, signal: AbortSignal): Promise<boolean> {
+  async #takeOne(raw: unknown, journaled: OpenJob[], signal: AbortSignal): Promise<boolean> {
     const { journal, desk, reports, logger } = this.#deps;
     const job = this.#parse(raw);
     if (job === undefined) return false;
@@ -58,20 +63,22 @@ export class JobIntake {
       reports.toAck(job.id);
       return false;
     }
-    if (reports.rejects(job.id)) return false;
+    if (reports.rejects(job.id) || this.#taking.has(job.id)) return false;
     const slot = journal.take();
     if (slot === undefined) return false;
     const open = newJob(job, slot);
+    this.#taking.add(job.id);
     try {
       await journal.add(open, signal);
     } catch (error) {
-      journal.giveBack(slot);
+      // It may be there although no answer came.
+      journal.remove(open);
       if (!(error instanceof JobNotJournaled)) throw error;
       logger.error({ err: error, job: job.id }, 'a job is refused');
       reports.reject(job.id, error.message);
       return true;
     }
-    desk.admit(open);
+    journaled.push(open);
     logger.info({ job: job.id, kind: job.kind, key: job.idempotencyKey }, 'a job was received');
     return true;
   }
@@ -84,8 +91,9 @@ export class JobIntake {
       if (!(error instanceof AppError)) throw error;
       this.#deps.logger.error({ message: error.message }, 'a job cannot be read');
       const id = idOf(raw);
-      if (id !== undefined && !this.#deps.reports.rejects(id)) {
-        this.#deps.reports.reject(id, `this operator version cannot read the job: ${error.message}`);
+      const { reports } = this.#deps;
+      if (id !== undefined && !reports.rejects(id) && reports.room > 0) {
+        reports.reject(id, `this operator version cannot read the job: ${error.message}`);
       }
       return undefined;
     }

@@ -10,7 +10,7 @@ import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, META_FIELD_MANAGE
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { ownerOf } from '../owned-secret.ts';
-import { JobProgress, progressOf, restoredJob, type OpenJob } from './open-job.ts';
+import { JOB_STAGES, JobProgress, progressOf, restoredJob, type OpenJob } from './open-job.ts';
 
 /** The Secrets of the journal, one an open job: RBAC grants them by name, so the operator still lists no Secret. */
 export const JOURNAL_SLOTS = 100;
@@ -80,7 +80,13 @@ export class JobJournal {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
-    return found.toSorted((a, b) => a.slot - b.slot);
+    // A write that was not answered may have been carried out all the same, and the job stands in a second place.
+    const byId = Map.groupBy(found, ({ job }) => job.id);
+    return [...byId.values()].flatMap((places) => {
+      const [first, ...rest] = places.toSorted((a, b) => JOB_STAGES.indexOf(b.stage) - JOB_STAGES.indexOf(a.stage));
+      for (const { slot } of rest) this.#empty(slot);
+      return first ?? [];
+    });
   }
 
   /** A free place, kept for the caller. */
