@@ -1,10 +1,11 @@
 import { expect } from 'vitest';
 import { connectCluster } from '../../../src/kube/connect-cluster.ts';
 import type { Operator } from '../../../src/operator/start-operator.ts';
+import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
 import type { Job } from '../../../src/protocol/job.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger, type Logger } from '../../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../../src/sandbox/release-controller/chart-shelf.ts';
 import { startReleaseController } from '../../../src/sandbox/release-controller/start-release-controller.ts';
 import { anInstance, CHART_URL, type InstanceOptions } from '../../reconcile/manifests.ts';
@@ -45,6 +46,13 @@ export function deleteJob(id: string, generation: number, change: Partial<Job> =
   return { ...rest, kind: 'delete', payload, ...change };
 }
 
+export interface JobStageOptions {
+  /** A release controller runs charts at once. */
+  readonly withReleases?: boolean;
+  readonly config?: Partial<AgentConfig>;
+  readonly logger?: Logger;
+}
+
 /** A control plane with a queue, and an operator that is registered with it in pull mode. */
 export class JobStage implements AsyncDisposable {
   readonly plane: FakeControlPlane;
@@ -58,10 +66,9 @@ export class JobStage implements AsyncDisposable {
     this.#owned = owned;
   }
 
-  /** `withReleases`: a release controller runs charts at once. */
-  static async start(options: { readonly withReleases?: boolean } = {}): Promise<JobStage> {
+  static async start(options: JobStageOptions = {}): Promise<JobStage> {
     await using owned = new AsyncDisposableStack();
-    const plane = owned.use(await FakeControlPlane.start());
+    const plane = owned.use(await FakeControlPlane.start(undefined, options.config));
     const world = owned.use(await OperatorWorld.start());
     plane.accounts.set('svcreg_a', 'fresh');
     plane.configure({ catalog_entries: [...CATALOG] });
@@ -86,13 +93,13 @@ export class JobStage implements AsyncDisposable {
       );
     }
     const stage = new JobStage(plane, world, owned.move());
-    await stage.begin();
+    await stage.begin(options.logger);
     await world.until('ControllersHealthy', 'True', 'ControllersRunning');
     return stage;
   }
 
-  async begin(): Promise<void> {
-    this.operator = await this.world.start();
+  async begin(logger?: Logger): Promise<void> {
+    this.operator = await this.world.start(systemClock, logger);
   }
 
   async stop(): Promise<void> {
