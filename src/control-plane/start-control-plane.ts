@@ -13,6 +13,7 @@ import { prepareDataFolders } from './data-folders.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryLoop } from './delivery-loop.ts';
 import { prepareFirstStart } from './first-start.ts';
+import { GitFolder } from './git-folder.ts';
 import { listenForGit } from './git-listener.ts';
 import { GitSources } from './git-source.ts';
 import { adminApi } from './http/admin/admin-api.ts';
@@ -24,6 +25,7 @@ import { InstallLinks } from './install-links.ts';
 import { openMasterKey } from './master-key.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
+import { requireSameMasterKey } from './store/installation.ts';
 import { LastContact } from './store/last-contact.ts';
 import { runExclusive } from './store/exclusive.ts';
 import { openStore } from './store/open-store.ts';
@@ -76,6 +78,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   prepareDataFolders(config);
   const store = started.use(await openStore({ url: config.databaseUrl.expose(), clock, logger, random }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
+  await requireSameMasterKey(store, masterKey);
   const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const clientCertificates = await clientCertificateSettings(config);
@@ -84,8 +87,11 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const signer = new PayloadSigner({ store, masterKey, clock });
   const lastContact = started.use(new LastContact({ store, clock }));
   const contactWatch = new ContactWatch({ store, wakeups, lastContact, clock, logger });
+  const gitFolder = new GitFolder({ store, dataDir: config.dataDir });
+  await gitFolder.claimIfInUse();
   const host = new EmbeddedHost({
     root: join(config.dataDir, 'git'),
+    claimRoot: async () => await gitFolder.claim(),
     authorize: authorizeGit({ store, clock }),
     logger,
     clock,
@@ -111,7 +117,20 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
-  adminApi(app, { store, masterKey, wakeups, clock, randomBytes, lastContact, host, baseUrl, installLinks, channel, contactWatch, clientAuthority });
+  adminApi(app, {
+    store,
+    masterKey,
+    wakeups,
+    clock,
+    randomBytes,
+    lastContact,
+    host,
+    baseUrl,
+    installLinks,
+    channel,
+    contactWatch,
+    clientAuthority,
+  });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {
     store,

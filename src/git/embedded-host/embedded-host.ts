@@ -27,6 +27,8 @@ export interface EmbeddedHostDeps {
   readonly maxProcesses: number;
   /** One request, its wait for a process included. */
   readonly timeoutMs: number;
+  /** Called before a repository is made or used: refuses where another process has its repositories elsewhere. */
+  readonly claimRoot?: () => Promise<void>;
   /** Of one request, as sent. Default 256 MiB. */
   readonly maxBodyBytes?: number;
 }
@@ -58,6 +60,7 @@ export class EmbeddedHost implements AsyncDisposable {
 
   /** Makes the repository unless it is there: bare, with a root commit on `branch`, the only branch that is written. */
   async ensureRepository(name: string, options: { readonly branch: string }): Promise<void> {
+    await this.#deps.claimRoot?.();
     await setUpRepository({
       path: this.repositoryPath(name),
       branch: options.branch,

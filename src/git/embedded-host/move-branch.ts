@@ -1,4 +1,5 @@
-import { appendFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { appendFile, link, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isObjectId, ZERO_ID } from '../git-object.ts';
 import { readLooseRef } from '../loose-ref.ts';
@@ -52,13 +53,32 @@ async function writeLock(lock: string, newId: string, now: Date): Promise<boolea
       return true;
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-      const age = await stat(lock).then(
-        ({ mtimeMs }) => now.getTime() - mtimeMs,
-        () => 0,
-      );
-      if (attempt > 1 || age < STALE_LOCK_MS) return false;
-      await rm(lock, { force: true });
+      if (attempt > 1 || !(await removeIfStale(lock, now))) return false;
     }
+  }
+}
+
+/**
+ * The file system's own clock must say so too: the lock may be another machine's, whose clock differs. And of several that
+ * find it at once, only the one that moved away this very file goes on; a newer one is put back.
+ */
+async function removeIfStale(lock: string, now: Date): Promise<boolean> {
+  const probe = `${lock}.${randomUUID()}`;
+  try {
+    const found = await stat(lock);
+    await writeFile(probe, '');
+    const { mtimeMs: present } = await stat(probe);
+    if (Math.min(now.getTime(), present) - found.mtimeMs < STALE_LOCK_MS) return false;
+    await rename(lock, probe);
+    const moved = await stat(probe);
+    if (moved.ino === found.ino) return true;
+    await link(probe, lock);
+    return false;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await rm(probe, { force: true });
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runGit } from '../git-process.ts';
@@ -54,7 +55,7 @@ export async function setUpRepository(deps: {
   await mkdir(dirname(path), { recursive: true });
   if (!(await exists(join(path, 'HEAD')))) {
     // Built beside its place and moved there, so that a crash leaves no half a repository.
-    const draft = `${path}.${process.pid}.${now.getTime()}.new`;
+    const draft = `${path}.${randomUUID()}.new`;
     await runGit(['init', '--quiet', '--bare', `--initial-branch=${branch}`, '--template=', draft]);
     await mkdir(join(draft, 'info'), { recursive: true });
     for (const [key, value] of REPOSITORY_SETTINGS) await runGit(['config', key, value], { cwd: draft });
