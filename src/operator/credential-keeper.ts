@@ -38,6 +38,8 @@ export class CredentialKeeper implements AsyncDisposable {
   readonly #deps: CredentialKeeperDeps;
   readonly #clients: AgentClients;
   #last: Promise<unknown> = Promise.resolve();
+  /** What the session goes by. */
+  #used: UsableCredentials | undefined;
 
   constructor(deps: CredentialKeeperDeps) {
     this.#deps = deps;
@@ -73,6 +75,7 @@ export class CredentialKeeper implements AsyncDisposable {
     if (token === undefined || clusterId === undefined) return false;
     const identity = { token, clusterId };
     const client = this.clientFor(credentials);
+    this.#used = { ...credentials, token, clusterId };
     if (!this.#deps.session.uses(client, identity)) {
       this.#deps.onCredentials({ ...credentials, token, clusterId }, origin);
       this.#deps.session.use(client, identity);
@@ -100,6 +103,24 @@ export class CredentialKeeper implements AsyncDisposable {
         await clock.sleep(backoffMs(RETRY, attempt, random), signal);
       }
     }
+  }
+
+  /**
+   * Puts back what somebody deleted while the session goes by it: the next process would find nothing. An admin's own
+   * certificate is not ours to put back.
+   *
+   * @returns undefined where there is nothing that works
+   * @throws KubeError
+   */
+  async putBack(signal: AbortSignal): Promise<Credentials | undefined> {
+    const { api, cluster, session, logger } = this.#deps;
+    const used = this.#used;
+    if (used === undefined || session.state !== 'open' || !session.isToken(used.token)) return undefined;
+    const { clientCertificate, ...kept } = used;
+    const issued = clientCertificate?.from === 'control-plane' ? { clientCertificate } : {};
+    await storeCredentials(api, cluster(), { ...kept, ...issued, keepsCertificate: false }, undefined, signal);
+    logger.warn('the credential Secret was deleted or emptied; what works is put back');
+    return await this.read(signal);
   }
 
   /** Takes out the certificate that was issued once the cluster is not to show one any more. @throws KubeError */

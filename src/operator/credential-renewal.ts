@@ -217,7 +217,7 @@ export class CredentialRenewal implements Disposable {
         caCertificate: present.caCertificate,
         ...certificate,
         keepsCertificate: cluster().spec.security?.mtls?.enabled === true,
-        signingKeys: present.signingKeys,
+        ...(present.signingKeys === undefined ? {} : { signingKeys: present.signingKeys }),
         spentTokens: present.spentTokens,
       },
       token,

@@ -47,15 +47,15 @@ export interface Credentials {
 export interface NewCredentials {
   readonly token: Secret;
   readonly clusterId: string;
-  readonly expiresAt: string;
-  readonly rotateAfter: string;
+  readonly expiresAt?: string;
+  readonly rotateAfter?: string;
   readonly rotatedAt?: string;
   /** Kept only where the Secret names none. */
   readonly caCertificate: string;
   /** Undefined: the one that was issued before stays as long as `keepsCertificate`. */
   readonly clientCertificate?: { readonly certificate: string; readonly key: Secret };
   readonly keepsCertificate: boolean;
-  readonly signingKeys: readonly PublicJwk[] | undefined;
+  readonly signingKeys?: readonly PublicJwk[];
   /** The one just used first. */
   readonly spentTokens: readonly string[];
 }
@@ -129,8 +129,8 @@ export async function storeCredentials(
       owner: ownerOf(cluster),
       labels: { [CLUSTER_ID_LABEL]: next.clusterId },
       annotations: {
-        [EXPIRES_AT]: next.expiresAt,
-        [ROTATE_AFTER]: next.rotateAfter,
+        ...(next.expiresAt === undefined ? {} : { [EXPIRES_AT]: next.expiresAt }),
+        ...(next.rotateAfter === undefined ? {} : { [ROTATE_AFTER]: next.rotateAfter }),
         ...(next.rotatedAt === undefined ? {} : { [ROTATED_AT]: next.rotatedAt }),
         [SPENT_TOKENS]: [...new Set(next.spentTokens)].slice(0, SPENT_KEPT).join(','),
         ...(next.signingKeys === undefined ? {} : { [SIGNING_KEYS]: JSON.stringify(next.signingKeys) }),
@@ -151,12 +151,9 @@ export async function removeIssuedCertificate(
   credentials: Credentials,
   signal: AbortSignal,
 ): Promise<void> {
-  const { token, clusterId, expiresAt, rotateAfter } = credentials;
-  if (token === undefined || clusterId === undefined || expiresAt === undefined || rotateAfter === undefined) return;
-  const { signingKeys } = credentials;
-  const next = { ...credentials, token, clusterId, expiresAt, rotateAfter, signingKeys, keepsCertificate: false };
-  const { clientCertificate: _removed, ...without } = next;
-  await storeCredentials(api, cluster, without, token, signal);
+  const { clientCertificate: _removed, token, clusterId, ...kept } = credentials;
+  if (token === undefined || clusterId === undefined) return;
+  await storeCredentials(api, cluster, { ...kept, token, clusterId, keepsCertificate: false }, token, signal);
 }
 
 function readCertificate(

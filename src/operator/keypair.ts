@@ -38,10 +38,16 @@ const TO_BE_SENT = 'ops.service.io/public-key-to-be-sent';
  * one before it, which goes on decrypting: whatever was sealed to it could not be opened any more otherwise. The new key is
  * in the Secret before anybody can seal to it.
  *
+ * @param known as this process has them: they are put back where somebody deleted the Secret
  * @throws KeyRingUnreadable when the Secret is there and cannot be read as a key ring
  * @throws KubeError
  */
-export async function ensureKeypair(api: ClusterApi, cluster: Cluster, signal: AbortSignal): Promise<KeyRing> {
+export async function ensureKeypair(
+  api: ClusterApi,
+  cluster: Cluster,
+  known: KeyRing | undefined,
+  signal: AbortSignal,
+): Promise<KeyRing> {
   const ref = { namespace: cluster.metadata.namespace ?? '', name: KEYPAIR_SECRET };
   const existing = await readSecret(api, ref, signal);
   const asked = cluster.metadata.annotations?.[ROTATE_KEYPAIR_ANNOTATION];
@@ -50,13 +56,20 @@ export async function ensureKeypair(api: ClusterApi, cluster: Cluster, signal: A
     const isAsked = asked !== undefined && asked !== '' && asked !== existing.annotations[ROTATED_FOR];
     return isAsked ? await addKey(api, cluster, { ring, labels: existing.labels, asked }, signal) : ring;
   }
-  const { publicJwk, privateJwk } = await generateEncryptionKeypair();
-  const data = { [CURRENT]: privateJwk, [RETIRED]: new Secret('[]') };
-  const annotations = asked === undefined ? {} : { [ROTATED_FOR]: asked };
+  const made = known ?? (await newRing());
+  const [current = new Secret(''), ...retired] = made.ring;
+  const data = { [CURRENT]: current, [RETIRED]: listOf(retired) };
+  const { kid = '' } = made.publicJwk;
+  const annotations = {
+    ...(asked === undefined ? {} : { [ROTATED_FOR]: asked }),
+    ...(made.isToBeSent ? { [TO_BE_SENT]: kid } : {}),
+  };
   // Create, not apply: of two operators that start at once one gets a 409 and reads the other's keys.
-  const write = { ...ref, data, annotations, owner: ownerOf(cluster), how: 'create' as const };
+  const clusterId = cluster.status?.clusterId;
+  const labels = clusterId === undefined ? {} : { labels: { [CLUSTER_ID_LABEL]: clusterId } };
+  const write = { ...ref, data, annotations, ...labels, owner: ownerOf(cluster), how: 'create' as const };
   await writeSecret(api, write, META_FIELD_MANAGER, signal);
-  return { publicJwk, ring: [privateJwk], isToBeSent: false };
+  return made;
 }
 
 /** The control plane has this key by now. @throws KubeError */
@@ -97,13 +110,22 @@ export async function labelKeypair(
   );
 }
 
+async function newRing(): Promise<KeyRing> {
+  const { publicJwk, privateJwk } = await generateEncryptionKeypair();
+  return { publicJwk, ring: [privateJwk], isToBeSent: true };
+}
+
+function listOf(keys: readonly Secret[]): Secret {
+  return new Secret(`[${keys.map((key) => key.expose()).join(',')}]`);
+}
+
 async function addKey(
   api: ClusterApi,
   cluster: Cluster,
   before: { readonly ring: KeyRing; readonly labels: Readonly<Record<string, string>>; readonly asked: string },
   signal: AbortSignal,
 ): Promise<KeyRing> {
-  const { publicJwk, privateJwk } = await generateEncryptionKeypair();
+  const made = await newRing();
   const retired = before.ring.ring.slice(0, RETIRED_KEPT);
   const clusterId = before.labels[CLUSTER_ID_LABEL];
   await writeSecret(
@@ -111,19 +133,16 @@ async function addKey(
     {
       namespace: cluster.metadata.namespace ?? '',
       name: KEYPAIR_SECRET,
-      data: {
-        [CURRENT]: privateJwk,
-        [RETIRED]: new Secret(`[${retired.map((key) => key.expose()).join(',')}]`),
-      },
+      data: { [CURRENT]: made.ring[0] ?? new Secret(''), [RETIRED]: listOf(retired) },
       owner: ownerOf(cluster),
       ...(clusterId === undefined ? {} : { labels: { [CLUSTER_ID_LABEL]: clusterId } }),
-      annotations: { [ROTATED_FOR]: before.asked, [TO_BE_SENT]: publicJwk.kid ?? '' },
+      annotations: { [ROTATED_FOR]: before.asked, [TO_BE_SENT]: made.publicJwk.kid ?? '' },
       how: 'apply',
     },
     META_FIELD_MANAGER,
     signal,
   );
-  return { publicJwk, ring: [privateJwk, ...retired], isToBeSent: true };
+  return { ...made, ring: [...made.ring, ...retired] };
 }
 
 function readRing({ data, annotations }: SecretContent): KeyRing {

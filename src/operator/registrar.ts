@@ -67,6 +67,7 @@ export class Registrar {
   readonly #wake = new Wake();
   /** Fingerprints: of the token in the resource, and of the one in the Secret. */
   readonly #refused = new Map<TokenPlace, string>();
+  #keys: KeyRing | undefined;
   #failures = 0;
   /** Waits as long as nothing is expected to change. */
   #isIdle = false;
@@ -117,9 +118,10 @@ export class Registrar {
       this.#misconfigured(`spec: ${broken.message}`);
       return IDLE_MS;
     }
-    const keys = await ensureKeypair(this.#deps.api, cluster, signal);
-    this.#deps.onKeys(keys);
-    const credentials = await this.#deps.keeper.read(signal);
+    const keys = await ensureKeypair(this.#deps.api, cluster, this.#keys, signal);
+    this.#know(keys);
+    const found = await this.#deps.keeper.read(signal);
+    const credentials = (found.token === undefined ? await this.#deps.keeper.putBack(signal) : undefined) ?? found;
     const spent = spentTokenCondition(cluster, credentials);
     if (spent !== undefined) this.#deps.onSpentToken(spent);
     const inResource = cluster.spec.registration?.token;
@@ -149,6 +151,11 @@ export class Registrar {
       });
     }
     return LOOK_MS;
+  }
+
+  #know(keys: KeyRing): void {
+    this.#keys = keys;
+    this.#deps.onKeys(keys);
   }
 
   #mayOffer(token: string, place: TokenPlace, credentials: Credentials): boolean {
@@ -185,6 +192,7 @@ export class Registrar {
         await keeper.save({ ...newCredentials(granted), ...certificate, spentTokens }, undefined, signal);
         await labelKeypair(api, cluster, granted.cluster_id, signal);
         await publicKeySent(api, cluster, keys.publicJwk, signal);
+        this.#know({ ...keys, isToBeSent: false });
         this.#failures = 0;
         logger.info({ clusterId: granted.cluster_id }, 'registered');
         this.#deps.onRegistered(granted.cluster_id);
