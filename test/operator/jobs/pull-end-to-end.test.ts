@@ -29,4 +29,23 @@ describe('an intent on its way to a cluster in pull mode and back', () => {
       )
       .toEqual(['apply closed failed', 'apply closed succeeded', 'apply closed succeeded', 'delete closed succeeded']);
   });
+
+  it('travels as an intent that the operator renders to the very same object, signed and encrypted', async () => {
+    await using system = await WholeSystem.start(systemClock, 'pull', {
+      security: { requireSignedPayloads: true, requireEncryptedSecretPayloads: true },
+    });
+    const { plane } = system;
+    const patched = await plane.call('PATCH', `/clusters/${system.clusterId}`, { deliverIntents: true });
+    expect(patched.status).toBe(200);
+    const { body: entry } = await plane.call('GET', '/catalog/podinfo');
+    const { chart, versions } = entry as { chart: unknown; versions: unknown };
+    await plane.call('PUT', '/catalog/podinfo', { chart, versions, defaultValues: { ui: { color: 'blue' }, b: 1 } });
+    await system.bring({ ...INSTALL, values: { b: 2, a: 'x' } }, 'ready');
+    expect((await system.instance('podinfo'))?.['spec']).toMatchObject({
+      values: { ui: { color: 'blue' }, b: 2, a: 'x' },
+    });
+    const { body } = await plane.call('GET', `/clusters/${system.clusterId}/jobs`);
+    expect((body['items'] as readonly { kind: string }[]).map(({ kind }) => kind)).toEqual(['intent']);
+    await system.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
+  });
 });
