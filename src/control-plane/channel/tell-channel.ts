@@ -9,6 +9,8 @@ import { messageText } from './message-text.ts';
 
 /** Within this time one outcome that stands in two conditions, or is told by two kinds of event, is one message. */
 const SAME_OUTCOME_MS = 60_000;
+/** Messages that came longer ago than this are not looked at for it. */
+const RECENT_MS = 2 * SAME_OUTCOME_MS;
 
 type NewMessage = Omit<Insertable<ChannelMessageRow>, 'id'>;
 type Told = Pick<ChannelMessageRow, 'reason' | 'text' | 'told_by' | 'told_at'>;
@@ -26,12 +28,15 @@ export async function tellChannel(
   news: readonly ChannelNews[],
 ): Promise<number> {
   const versions = await versionsOf(trx, cluster.id, news);
-  const known: Told[] = await recentMessages(trx, cluster.id, new Date(Date.parse(receivedAt) - SAME_OUTCOME_MS * 5));
+  const known = new Map<string, Told[]>();
+  for (const told of await recentMessages(trx, cluster.id, new Date(Date.parse(receivedAt) - RECENT_MS))) {
+    known.set(outcomeOf(told), [...(known.get(outcomeOf(told)) ?? []), told]);
+  }
   const rows: NewMessage[] = [];
   for (const item of news) {
     const version = versions.get(item.intentId ?? '');
     const row: NewMessage = {
-      message_key: messageKey(cluster.id, item.digest),
+      message_key: messageKey(cluster.id, item.identity),
       organization_id: cluster.organization_id,
       at: receivedAt,
       cluster_id: cluster.id,
@@ -43,8 +48,9 @@ export async function tellChannel(
       told_at: item.toldAt ?? receivedAt,
       event_seq: item.eventSeq,
     };
-    if (known.some((other) => isTwin(row, other))) continue;
-    known.push(row);
+    const same = known.get(outcomeOf(row)) ?? [];
+    if (same.some((other) => isTwin(row, other))) continue;
+    known.set(outcomeOf(row), [...same, row]);
     rows.push(row);
   }
   const inserted = await insertMessages(trx, rows);
@@ -57,15 +63,19 @@ export async function tellChannel(
  * Cluster's condition. The same condition told again is another matter: it has changed in between.
  */
 function isTwin(row: Told, other: Told): boolean {
-  if (row.reason !== other.reason || row.told_by === other.told_by) return false;
-  // What two writers say of one rotation is worded by each.
-  if (row.text !== other.text && row.reason !== 'CredentialRotated') return false;
-  return Math.abs(Date.parse(row.told_at) - Date.parse(other.told_at)) <= SAME_OUTCOME_MS;
+  return (
+    row.told_by !== other.told_by && Math.abs(Date.parse(row.told_at) - Date.parse(other.told_at)) <= SAME_OUTCOME_MS
+  );
+}
+
+/** What two writers say of one rotation is worded by each. */
+function outcomeOf({ reason, text }: Pick<Told, 'reason' | 'text'>): string {
+  return reason === 'CredentialRotated' ? reason : `${reason} ${text}`;
 }
 
 /** Receivers see it as the id of the message: it is the same at each attempt, and after a restored backup too. */
-function messageKey(clusterId: string, digest: string): string {
-  const bytes = createHash('sha256').update(`${clusterId}/${digest}`).digest();
+function messageKey(clusterId: string, identity: string): string {
+  const bytes = createHash('sha256').update(`${clusterId}/${identity}`).digest();
   return `msg_${bytes.subarray(0, 18).toString('base64url')}`;
 }
 

@@ -9,7 +9,7 @@ export type StoredMessage = Omit<ChannelMessageRow, 'id'> & { readonly id: numbe
 type NewMessage = Omit<Insertable<ChannelMessageRow>, 'id'>;
 
 /** Recent messages of one cluster that are looked at for the same outcome; a cluster tells a few an hour. */
-const MAX_RECENT = 500;
+const MAX_RECENT = 200;
 
 const insertNew = bulkInsert<NewMessage, { readonly id: number }>(
   [

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../protocol/canonical-json.ts';
 import type { Condition, ResourceRef } from '../../protocol/condition.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
 import { CHANNEL_REASONS, type ChannelCategory } from './channel-reasons.ts';
@@ -7,8 +5,8 @@ import { resourceKey } from './fold-events.ts';
 
 /** An outcome that an event tells of, for the organization's discussion channel. */
 export interface ChannelNews {
-  /** Lower-case hex SHA-256: the same for the same outcome, under whatever event key it is reported again. */
-  readonly digest: string;
+  /** The same for the same outcome, under whatever event key it is reported again; JSON of what it consists of. */
+  readonly identity: string;
   readonly category: ChannelCategory;
   readonly reason: string;
   readonly resourceRef: ResourceRef;
@@ -26,7 +24,7 @@ export interface ChannelNews {
  * What the channel has to hear of a new event: one entry for each of its conditions whose reason is an outcome's. A
  * heartbeat tells nothing new: it repeats the conditions that were reported when they came about.
  *
- * The digest leaves the generation out where the condition has a transition time: a spec change that changes nothing
+ * The identity leaves the generation out where the condition has a transition time: a spec change that changes nothing
  * visible is reported under another key (decisions, "Events") and is no second outcome.
  */
 export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[] {
@@ -37,7 +35,7 @@ export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[
     if (known === undefined) return [];
     return [
       {
-        digest: digestOf(event.resourceRef, condition),
+        identity: identityOf(event.resourceRef, condition),
         category: known.category,
         reason,
         resourceRef: event.resourceRef,
@@ -51,8 +49,7 @@ export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[
   });
 }
 
-function digestOf(ref: ResourceRef, { type, reason = '', message = '', lastTransitionTime }: Condition): string {
+function identityOf(ref: ResourceRef, { type, reason = '', message = '', lastTransitionTime }: Condition): string {
   const when = lastTransitionTime ?? ref.generation ?? null;
-  const identity = [resourceKey(ref), type, reason, message, when];
-  return createHash('sha256').update(canonicalJson(identity)).digest('hex');
+  return JSON.stringify([resourceKey(ref), type, reason, message, when]);
 }
