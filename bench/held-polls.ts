@@ -147,6 +147,7 @@ function clusterRow(id: string, organization: string, number: number, at: string
     operator_version: null,
     desired_operator_version: null,
     revoked_at: null,
+    require_client_certificate: 0,
     deliver_intents: 0,
     last_contact_at: at,
     registered_at: at,

@@ -7,12 +7,15 @@ export const AGENT_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 /** How long it can still be said of a credential why it is refused. */
 export const ENDED_CREDENTIALS_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 
-export type NewAgentCredential = Omit<Insertable<AgentCredentialRow>, 'first_used_at' | 'revoked_at' | 'rotated_at'>;
+export type NewAgentCredential = Omit<
+  Insertable<AgentCredentialRow>,
+  'first_used_at' | 'certified_at' | 'revoked_at' | 'rotated_at'
+>;
 
 export async function insertAgentCredential(trx: Kysely<Database>, credential: NewAgentCredential): Promise<void> {
   await trx
     .insertInto('agent_credentials')
-    .values({ ...credential, first_used_at: null, revoked_at: null, rotated_at: null })
+    .values({ ...credential, first_used_at: null, certified_at: null, revoked_at: null, rotated_at: null })
     .execute();
 }
 
@@ -134,6 +137,16 @@ export async function markAgentCredentialUsed(trx: Kysely<Database>, id: string,
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** A request came with the client certificate of the credential's cluster. The first one is kept. */
+export async function markAgentCredentialCertified(trx: Kysely<Database>, id: string, at: string): Promise<void> {
+  await trx
+    .updateTable('agent_credentials')
+    .set({ certified_at: at })
+    .where('id', '=', id)
+    .where('certified_at', 'is', null)
+    .execute();
 }
 
 /** Asks for a rotation: it is due now for what the cluster calls with. Answers how many credentials that concerns. */

@@ -45,6 +45,7 @@ export type ClusterChange = Pick<
   | 'own_intervals'
   | 'security'
   | 'deliver_intents'
+  | 'require_client_certificate'
   | 'desired_operator_version'
   | 'disabled_at'
 >;

@@ -33,6 +33,7 @@ export type PendingCluster = Omit<
   | 'disconnected_at'
   | 'revoked_at'
   | 'deliver_intents'
+  | 'require_client_certificate'
   | 'registered_at'
   | 'own_intervals'
 > &
@@ -59,6 +60,7 @@ export async function insertPendingCluster(trx: Kysely<Database>, cluster: Pendi
     desired_operator_version: null,
     revoked_at: null,
     deliver_intents: 0,
+    require_client_certificate: 0,
     last_contact_at: null,
     disconnected_at: null,
     registered_at: null,

@@ -33,6 +33,8 @@ export interface AgentCredentialRow {
   rotate_after: string;
   expires_at: string;
   first_used_at: string | null;
+  /** When a request first came with this credential and the cluster's client certificate. */
+  certified_at: string | null;
   revoked_at: string | null;
   /** When it was first rotated; `expires_at` is the end of the grace period from then on. */
   rotated_at: string | null;

@@ -82,6 +82,8 @@ export interface ClusterRow {
   revoked_at: string | null;
   /** 1: intents are delivered as jobs of kind `intent`. */
   deliver_intents: number;
+  /** 1: its writes need its client certificate; a signature is not enough. */
+  require_client_certificate: number;
   last_contact_at: string | null;
   /** When the control plane noticed that it hears nothing any more; null while it does. */
   disconnected_at: string | null;

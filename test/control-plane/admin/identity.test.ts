@@ -31,6 +31,7 @@ describe('POST /clusters/{id}/rotate', () => {
     expect(answer.body['credential']).toEqual({
       expiresAt: '2026-03-31T10:00:00.000Z',
       rotateAfter: '2026-03-01T10:00:01.000Z',
+      certified: false,
     });
     const after = await agent.get(CONFIG);
     expect(Number(after.headers.get('service-config-revision'))).toBe(

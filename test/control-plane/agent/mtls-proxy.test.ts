@@ -78,6 +78,25 @@ describe('the example of docs/mtls.md, by a proxy that does what its nginx confi
     expect(outcome(await post(proxy))).toBe('401 invalid_signature');
   });
 
+  it('lets an admin require it once it was seen, not before', async () => {
+    const other = await registerAgent(plane, await plane.newCluster('prod-us'));
+    await other.get('/api/agent/config');
+    const change = { requireClientCertificate: true };
+    const early = await plane.call('PATCH', '/clusters/prod-us', change);
+    expect([early.status, early.body['faults']]).toEqual([
+      409,
+      [{ path: '/requireClientCertificate', message: 'no client certificate was seen yet' }],
+    ]);
+    await using proxy = await proxyWith((der) => encodeURIComponent(toPem(der)));
+    expect(outcome(await post(proxy, pair))).toBe('204');
+    const { status, body } = await plane.call('PATCH', '/clusters/prod-eu', change);
+    expect([status, body['requireClientCertificate'], body['credential'].certified]).toEqual([200, true, true]);
+    expect((await agent.post('/api/agent/events', { events: [] })).status).toBe(403);
+    expect(outcome(await post(proxy, pair))).toBe('204');
+    await plane.call('PATCH', '/clusters/prod-eu', { requireClientCertificate: false });
+    expect((await agent.post('/api/agent/events', { events: [] })).status).toBe(204);
+  });
+
   it('gives no effect to what a client itself writes into the header', async () => {
     await using proxy = await proxyWith((der) => encodeURIComponent(toPem(der)));
     const forged = { [HEADER]: encodeURIComponent(pair.cert) };

@@ -87,6 +87,19 @@ describe('client certificates over TLS of our own', () => {
     resumed.destroy();
   });
 
+  it('is the only way to write, and to rotate, for a cluster that must present one: then a stolen token is worth little', async () => {
+    await using stage = await MtlsStage.start();
+    const agent = await stage.newCertifiedAgent('prod-eu');
+    await stage.server.store.write(async (trx) => {
+      await trx.updateTable('clusters').set({ require_client_certificate: 1 }).execute();
+    });
+    for (const path of ['/api/agent/events', '/api/agent/credentials/rotate', '/api/agent/jobs/job-1/ack']) {
+      expect(outcome(await stage.server.post(agent, path, { events: [] }))).toBe('403 forbidden');
+    }
+    expect((await stage.server.get(agent, '/api/agent/config')).status).toBe(200);
+    expect(outcome(await stage.postUnsigned(agent, agent.pair))).toBe('204');
+  });
+
   it('issues with a rotation too: CN and URI of the cluster, for clients, until the credential ends', async () => {
     await using stage = await MtlsStage.start();
     const agent = await stage.newCertifiedAgent('prod-eu');

@@ -51,6 +51,9 @@ export const PatchCluster = Type.Object(
     /** null: follows the organization in all of them. */
     intervals: Type.Optional(Type.Union([IntervalsChange, Type.Null()])),
     security: Type.Optional(SecurityChange),
+    requireClientCertificate: Type.Optional(
+      Type.Boolean({ description: 'whether writes of the operator need its client certificate' }),
+    ),
     deliverIntents: Type.Optional(
       Type.Boolean({ description: 'in pull mode: jobs of kind intent, which the operator renders itself' }),
     ),

@@ -11,7 +11,7 @@ import type { ContactWatch } from '../../contact-watch.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
-import type { ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
+import type { AgentCredentialRow, ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
 import { connectionConditions } from './connection-condition.ts';
 import { credentialCondition } from './credential-condition.ts';
 import { namesOfIntervals, viewIntervals, type IntervalsView } from './intervals-change.ts';
@@ -34,6 +34,8 @@ export interface ClusterView {
   readonly ownIntervals: readonly string[];
   /** Pull mode: jobs of kind `intent` instead of `apply` and `delete`. */
   readonly deliverIntents: boolean;
+  /** Whether its writes need its client certificate. */
+  readonly requireClientCertificate: boolean;
   /** What this control plane requires; the Cluster resource may require more. */
   readonly security: SecuritySettings;
   readonly git?: {
@@ -47,7 +49,12 @@ export interface ClusterView {
   readonly clusterUid?: string;
   readonly conditions: readonly Condition[];
   readonly lastContactAt?: string;
-  readonly credential?: { readonly expiresAt: string; readonly rotateAfter: string };
+  readonly credential?: {
+    readonly expiresAt: string;
+    readonly rotateAfter: string;
+    /** A request came with it and the cluster's client certificate. */
+    readonly certified: boolean;
+  };
   /** Tree ids of the cluster's directory: what the operator should have applied, and what it says it has. */
   readonly desiredRevision?: string;
   readonly appliedRevision?: string;
@@ -87,6 +94,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     ownIntervals: namesOfIntervals(ownIntervalsOf(row)),
     security: securityOf(row),
     deliverIntents: row.deliver_intents === 1,
+    requireClientCertificate: row.require_client_certificate === 1,
     ...(git === undefined ? {} : { git }),
     ...ifKnown('clusterUid', row.cluster_uid),
     conditions: [
@@ -96,9 +104,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
       ...operatorCondition(PROJECT_VERSION, row.operator_version),
     ],
     ...ifKnown('lastContactAt', cluster.last_contact_at),
-    ...(credential === undefined
-      ? {}
-      : { credential: { expiresAt: credential.expires_at, rotateAfter: credential.rotate_after } }),
+    ...(credential === undefined ? {} : { credential: viewCredential(credential) }),
     ...ifKnown('desiredRevision', row.desired_revision),
     ...ifKnown('appliedRevision', row.applied_revision),
     ...ifKnown('operatorVersion', row.operator_version),
@@ -107,6 +113,10 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     createdAt: row.created_at,
     ...ifKnown('registeredAt', row.registered_at),
   };
+}
+
+function viewCredential(row: AgentCredentialRow): NonNullable<ClusterView['credential']> {
+  return { expiresAt: row.expires_at, rotateAfter: row.rotate_after, certified: row.certified_at !== null };
 }
 
 /** A column that may be null, as a member that may be absent. */

@@ -16,6 +16,7 @@ import { adminOf } from './authenticate.ts';
 import { CreateCluster, PatchCluster } from './cluster-schemas.ts';
 import { viewCluster } from './cluster-view.ts';
 import { createCluster } from './create-cluster.ts';
+import { refuseUnseenCertificate } from './client-authority.ts';
 import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { refuseOperatorVersion } from './operator-version.ts';
@@ -60,6 +61,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
       const change = changeOf(row, request.body, await findSettings(trx, organization.id));
       const fields = Object.keys(change).filter((column) => column !== 'own_intervals');
       if (Object.keys(change).length === 0) return { id: row.id, changed: false };
+      if (change.require_client_certificate === 1) await refuseUnseenCertificate(trx, row);
       await changeCluster(trx, row.id, change);
       await raiseConfigRevision(trx, row.id);
       await appendAudit(trx, {
@@ -116,6 +118,8 @@ function changeOf(row: ClusterRow, body: PatchCluster, settings: OrganizationSet
     allowed_operation_templates: json(body.allowedOperationTemplates),
     ...changeOfIntervals(row, body, settings),
     security: body.security === undefined ? undefined : json({ ...securityOf(row), ...body.security }),
+    require_client_certificate:
+      body.requireClientCertificate === undefined ? undefined : Number(body.requireClientCertificate),
     deliver_intents: body.deliverIntents === undefined ? undefined : Number(body.deliverIntents),
     desired_operator_version: body.operatorVersion,
     disabled_at: undefined,

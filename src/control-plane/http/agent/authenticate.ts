@@ -16,6 +16,8 @@ export interface Agent {
   /** Of that credential, RFC 3339. */
   readonly expiresAt: string;
   readonly rotateAfter: string;
+  /** It was presented together with the cluster's client certificate before. */
+  readonly wasCertified: boolean;
   readonly token: Secret;
 }
 
@@ -83,6 +85,7 @@ export async function authenticate(deps: AuthenticateDeps, authorization: string
     credentialId: credential.id,
     expiresAt: credential.expires_at,
     rotateAfter: credential.rotate_after,
+    wasCertified: credential.certified_at !== null,
     token,
   };
 }

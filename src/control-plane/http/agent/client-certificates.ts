@@ -13,6 +13,8 @@ import {
   type ClientCertificate,
 } from '../../client-certificate.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
+import { markAgentCredentialCertified } from '../../store/agent-credentials.ts';
+import type { Store } from '../../store/open-store.ts';
 import { agentOf } from './authenticate.ts';
 import { certificateIn } from './certificate-header.ts';
 
@@ -29,6 +31,7 @@ const AUTHORITIES_FOR_MS = 60_000;
 const MAX_READ = 1000;
 
 export interface ClientCertificatesDeps {
+  readonly store: Pick<Store, 'write'>;
   readonly clock: Clock;
   readonly refusals: RefusalAudit;
   readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
@@ -82,6 +85,11 @@ export class ClientCertificates {
       throw new AppError('cluster_mismatch', 'the client certificate is of another cluster than the token');
     }
     request.isCertified = true;
+    const { credentialId, wasCertified } = agentOf(request);
+    if (wasCertified) return;
+    await this.#deps.store.write(async (trx) => {
+      await markAgentCredentialCertified(trx, credentialId, this.#deps.clock.now().toISOString());
+    });
   }
 
   /** From a trusted proxy the header alone counts: the certificate of that connection is the proxy's own. */

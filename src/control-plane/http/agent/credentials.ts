@@ -6,7 +6,7 @@ import { RotateCredential, type RotateCredentialDeps } from '../../rotate-creden
 import type { HttpServer } from '../server.ts';
 import { agentOf } from './authenticate.ts';
 import { limited, type RateLimits } from './rate-limits.ts';
-import { requireSignature } from './require-signature.ts';
+import { refuseUncertified, requireSignature } from './require-signature.ts';
 
 /** `POST /api/agent/credentials/rotate`, behind authentication: the current credential for a new one. */
 export function rotateRoute(app: HttpServer, deps: RotateCredentialDeps & { readonly rateLimits: RateLimits }): void {
@@ -17,6 +17,7 @@ export function rotateRoute(app: HttpServer, deps: RotateCredentialDeps & { read
     {
       ...limited(deps.rateLimits, 'rotate'),
       preValidation: async (request: FastifyRequest) => {
+        if (!request.isCertified) refuseUncertified(agentOf(request).cluster);
         // Not required: who has the token could sign as well. One that is there has to fit.
         if (request.headers[SIGNATURE_HEADER] !== undefined) await verify(request);
         if (request.body === undefined) request.body = {};

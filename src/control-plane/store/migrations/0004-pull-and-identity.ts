@@ -24,7 +24,11 @@ async function identity(db: Kysely<unknown>): Promise<void> {
     .alterTable('clusters')
     .addColumn('deliver_intents', 'integer', (column) => column.notNull().defaultTo(0))
     .execute();
-  await addTexts(db, 'agent_credentials', ['rotated_at', 'replaces', 'origin']);
+  await db.schema
+    .alterTable('clusters')
+    .addColumn('require_client_certificate', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await addTexts(db, 'agent_credentials', ['rotated_at', 'replaces', 'origin', 'certified_at']);
   await addTexts(db, 'signing_keys', ['predecessor', 'endorsement', 'retired_at', 'revoked_at']);
   await addTexts(db, 'intents', ['recovery_values']);
   await table(db, 'deleted_clusters', 'id organization_id slug deleted_at', '')
