@@ -19,6 +19,8 @@ export interface JobDeskDeps {
   /** There is something to acknowledge, or to report, for a job. */
   readonly toAck: (id: string) => void;
   readonly toReport: (id: string) => void;
+  /** A job was acknowledged, or is over. */
+  readonly onAcknowledged: () => void;
   /** The object's conditions as they are now; undefined where it is not there or has none yet. */
   readonly statusOf: (ref: ObjectRef) => StatusChange | undefined;
   readonly clock: Clock;
@@ -62,6 +64,7 @@ export class JobDesk {
     if (open?.stage !== 'received') return;
     open.stage = 'acknowledged';
     this.#offerAcknowledged();
+    this.#deps.onAcknowledged();
   }
 
   /** Nothing more is done or said for it: its result is answered, or the control plane has closed it or does not know it. */
@@ -71,7 +74,9 @@ export class JobDesk {
     this.#open.delete(id);
     this.#deps.source.withdraw(id);
     this.#deps.journal.remove(open);
-    if (open.stage === 'received') this.#offerAcknowledged();
+    if (open.stage !== 'received') return;
+    this.#offerAcknowledged();
+    this.#deps.onAcknowledged();
   }
 
   read(id: string, subject: JobSubject, { kind }: JobReading): void {

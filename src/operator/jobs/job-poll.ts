@@ -19,6 +19,8 @@ export interface JobPollDeps {
   readonly room: () => number;
   /** Takes what a poll brought into the journal. Answers how many of them were new. @throws where it cannot now */
   readonly take: (jobs: readonly unknown[], signal: AbortSignal) => Promise<number>;
+  /** Resolves once the jobs that were taken are acknowledged, or after a moment. */
+  readonly acknowledged: (signal: AbortSignal) => Promise<void>;
   /** What keeps jobs from being asked for: an answer that another try does not change. Undefined: they are. */
   readonly onFault: (message: string | undefined) => void;
   readonly clock: Clock;
@@ -48,7 +50,7 @@ export class JobPoll {
   readonly #wake = new Wake();
   readonly #hold: HoldTime;
   #failures = 0;
-  /** Empty answers in a row that came before their time. */
+  /** Answers in a row that came before their time and brought nothing. */
   #early = 0;
   /** In milliseconds; no poll before, whatever rings. */
   #notBefore = 0;
@@ -123,13 +125,12 @@ export class JobPoll {
         this.#deps.onFault(undefined);
         if (jobs.length === 0) return this.#emptied(elapsedMs);
         const taken = await this.#deps.take(jobs, signal);
-        if (taken > 0) {
-          this.#failures = 0;
-          this.#early = 0;
-          return 0;
-        }
-        // Known already: until they are acknowledged each poll is answered with them at once.
-        return this.#retry();
+        // Until they are acknowledged each poll is answered with them, at once.
+        await this.#deps.acknowledged(signal);
+        if (taken === 0) return this.#answeredEarly();
+        this.#failures = 0;
+        this.#early = 0;
+        return 0;
       }
       case 'refused': {
         // A refused credential stops the session, and the next call waits for it to open.
@@ -144,15 +145,17 @@ export class JobPoll {
   }
 
   #emptied(elapsedMs: number): number {
-    if (!this.#hold.wasHeld(elapsedMs)) {
-      // One that has a new configuration answers early; one that never holds must not be asked in a busy loop.
-      this.#early += 1;
-      return this.#early <= MAX_EARLY ? this.#jitter() : this.#retry();
-    }
+    if (!this.#hold.wasHeld(elapsedMs)) return this.#answeredEarly();
     this.#early = 0;
     this.#failures = 0;
     this.#hold.lasted();
     return this.#jitter();
+  }
+
+  /** A control plane with a new configuration answers early; one that never holds must not be asked in a busy loop. */
+  #answeredEarly(): number {
+    this.#early += 1;
+    return this.#early <= MAX_EARLY ? this.#jitter() : this.#retry();
   }
 
   #unavailable(answer: Extract<AgentAnswer, { readonly state: 'unavailable' }>, elapsedMs: number): number {

@@ -13,6 +13,7 @@ import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import { Wake } from '../../runtime/wake.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { Contact } from '../contact.ts';
 import { runLoops } from '../run-loops.ts';
@@ -47,6 +48,8 @@ export interface PullJobsDeps {
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
 const SWEEP_MS = 30_000;
+/** The next poll waits for the acks of the last one for so long. */
+const ACK_MS = 1000;
 
 /**
  * Pull mode at the operator:
@@ -62,6 +65,7 @@ export class PullJobs implements Reporter {
   readonly #desk: JobDesk;
   readonly #reports: JobReports;
   readonly #poll: JobPoll;
+  readonly #acknowledged = new Wake();
   #isLoaded = false;
   #fault: string | undefined;
 
@@ -88,6 +92,7 @@ export class PullJobs implements Reporter {
       source: this.source,
       toAck: (id) => this.#reports.toAck(id),
       toReport: (id) => this.#reports.toReport(id),
+      onAcknowledged: () => this.#acknowledged.ring(),
       statusOf: deps.statusOf,
       clock,
     });
@@ -107,6 +112,7 @@ export class PullJobs implements Reporter {
       isPull: () => this.#isLoaded && policy().mode === 'pull',
       room: () => Math.min(this.#journal.room, this.#reports.room),
       take: async (jobs, signal) => await intake.take(jobs, signal),
+      acknowledged: async (signal) => await this.#untilAcknowledged(signal),
       onFault: (message) => {
         this.#fault = message;
         this.#tellWaiting();
@@ -170,6 +176,16 @@ export class PullJobs implements Reporter {
         logger.warn({ err: error, attempt }, 'the job journal cannot be read yet; no jobs are asked for before');
         await clock.sleep(backoffMs(RETRY, attempt, random), signal);
       }
+    }
+  }
+
+  async #untilAcknowledged(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const until = clock.now().getTime() + ACK_MS;
+    while (this.#desk.list().some(({ stage }) => stage === 'received')) {
+      const left = until - clock.now().getTime();
+      if (left <= 0) return;
+      await this.#acknowledged.waitAtMost(left, clock, signal);
     }
   }
 
