@@ -82,6 +82,9 @@ ENTRYPOINT ["/usr/bin/tini", "--", "/usr/local/bin/node", "/app/dist/control-pla
 FROM runtime AS operator
 LABEL org.opencontainers.image.title="service-operator" \
       org.opencontainers.image.description="Brings about in its cluster what the control plane delivers, and reports what became of it"
+USER 0:0
+RUN ln -s /app/bin/service-operator.js /usr/local/bin/service-operator
+USER 65532:65532
 ENV SERVICE_OPERATOR_LISTEN=0.0.0.0:8443 \
     SERVICE_OPERATOR_STATE_DIR=/var/lib/service-operator
 EXPOSE 8443

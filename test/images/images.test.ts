@@ -125,6 +125,7 @@ describe('the two images together, on a real API server', () => {
 
   it('answers the probes of the operator: alive at once, ready when the definitions are there', async () => {
     await vi.waitFor(async () => expect(await text(`${probes}/healthz`)).toBe('200 ok'), PATIENCE);
+    expect(await operator.exec('service-operator', '--version')).toMatch(/^service-operator \d+\.\d+\.\d+$/);
     expect(await text(`${probes}/readyz`)).toMatch(/^503 \S/);
     await using api = connectCluster({
       kubeconfig: { kind: 'text', yaml: cluster.kubeconfig },
