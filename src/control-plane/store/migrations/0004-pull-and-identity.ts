@@ -19,7 +19,7 @@ export const pullAndIdentity: Migration = {
 async function identity(db: Kysely<unknown>): Promise<void> {
   await addTexts(db, 'organizations', ['settings', 'recovery_public_key']);
   await addTexts(db, 'clusters', ['revoked_at', 'disconnected_at', 'own_intervals']);
-  await keepOwnIntervals(db as Kysely<Database>);
+  await keepOwnIntervals(db);
   await db.schema
     .alterTable('clusters')
     .addColumn('deliver_intents', 'integer', (column) => column.notNull().defaultTo(0))
