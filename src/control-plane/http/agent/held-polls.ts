@@ -24,6 +24,7 @@ export class HeldPolls {
   readonly #deps: HeldPollsDeps;
   readonly #wheel: DeadlineWheel;
   readonly #clusters = new Map<string, PollsOfCluster>();
+  #isClosing = false;
 
   constructor(deps: HeldPollsDeps) {
     this.#deps = deps;
@@ -37,7 +38,9 @@ export class HeldPolls {
       polls = new PollsOfCluster(clusterId, this.#deps.wakeups, () => this.#clusters.delete(clusterId));
       this.#clusters.set(clusterId, polls);
     }
-    return new HeldPoll(polls, this.#wheel, this.#deps.clock.now().getTime() + waitMs);
+    const poll = new HeldPoll(polls, this.#wheel, this.#deps.clock.now().getTime() + waitMs);
+    if (this.#isClosing) poll.expire();
+    return poll;
   }
 
   /** How many are held, of one cluster or of all. */
@@ -48,8 +51,9 @@ export class HeldPolls {
     return count;
   }
 
-  /** The server is closing: all of them end now. */
+  /** The server is closing: all of them end now, and those that come later end at once. */
   endAll(): void {
+    this.#isClosing = true;
     // Copied, since each that ends is taken out.
     const all = [...this.#clusters.values()].flatMap(({ polls }) => polls);
     for (const poll of all) poll.expire();
