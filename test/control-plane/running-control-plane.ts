@@ -9,7 +9,7 @@ import { readConfig } from '../../src/control-plane/config.ts';
 import { startControlPlane, type ControlPlane } from '../../src/control-plane/start-control-plane.ts';
 import { hashToken, mintToken } from '../../src/protocol/token.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
-import { createLogger } from '../../src/runtime/logger.ts';
+import { createLogger, type Logger } from '../../src/runtime/logger.ts';
 import { queryNow } from '../support/postgres/query-now.ts';
 import { testDatabaseUrl } from '../support/postgres/test-database-url.ts';
 
@@ -61,11 +61,13 @@ export class RunningControlPlane implements AsyncDisposable {
   readonly folder: string;
   readonly #clock: Clock;
   readonly #env: Environment;
+  readonly #logger: Logger;
   readonly token = mintToken('svcadm', randomBytes).expose();
   #running!: ControlPlane;
 
-  private constructor(folder: string, clock: Clock, env: Environment) {
+  private constructor(folder: string, clock: Clock, env: Environment, logger: Logger) {
     this.folder = folder;
+    this.#logger = logger;
     this.#clock = clock;
     this.#env = env;
   }
@@ -73,10 +75,11 @@ export class RunningControlPlane implements AsyncDisposable {
   static async start(
     clock: Clock = systemClock,
     env: Readonly<Record<string, string>> = {},
+    logger: Logger = createLogger('test', 'silent'),
   ): Promise<RunningControlPlane> {
     const folder = mkdtempSync(join(tmpdir(), 'control-plane-'));
     const databaseUrl = env['SERVICE_DATABASE_URL'] ?? (await testDatabaseUrl(folder));
-    const plane = new RunningControlPlane(folder, clock, { ...env, SERVICE_DATABASE_URL: databaseUrl });
+    const plane = new RunningControlPlane(folder, clock, { ...env, SERVICE_DATABASE_URL: databaseUrl }, logger);
     await plane.#start();
     return plane;
   }
@@ -104,8 +107,8 @@ export class RunningControlPlane implements AsyncDisposable {
       SERVICE_RATE_LIMIT_EVENTS: '1000',
       ...this.#env,
     });
-    const logger = createLogger('test', 'silent');
-    this.#running = await startControlPlane(config, { clock: this.#clock, randomBytes, random: Math.random, logger });
+    const [clock, logger] = [this.#clock, this.#logger];
+    this.#running = await startControlPlane(config, { clock, randomBytes, random: Math.random, logger });
   }
 
   async startAgain(): Promise<void> {
