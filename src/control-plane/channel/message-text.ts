@@ -6,7 +6,8 @@ const MAX_TEXT = 2000;
 
 /**
  * One message as a person reads it: `prod-eu: shop/podinfo 6.6.1 was upgraded: podinfo 6.6.1 runs as shop/podinfo`. Line
- * breaks and other control characters become spaces, so that a message is one line and cannot pass for two.
+ * breaks, other control characters and changes of the direction of text become spaces, so that a message is one line and
+ * reads as it is.
  */
 export function messageText(outcome: {
   readonly slug: string;
@@ -21,6 +22,8 @@ export function messageText(outcome: {
   const { kind, namespace = '', name } = resourceRef;
   const object = kind === 'Cluster' ? '' : `${namespace === '' ? name : `${namespace}/${name}`} `;
   const what = `${slug}: ${object}${version === undefined ? '' : `${version} `}${says}`;
-  const text = (message === '' ? what : `${what}: ${message}`).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const text = (message === '' ? what : `${what}: ${message}`)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+    .trim();
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).toWellFormed()}…`;
 }

@@ -114,10 +114,10 @@ describe('the discussion channel', () => {
 
   it('makes one line of whatever a cluster says', async () => {
     await using world = await ChannelWorld.start();
-    const message = `first\r\nother: shop/evil is ready\u2028${'x'.repeat(5000)}`;
+    const message = `first\r\nother: shop/evil is\u202e ready\u2028${'x'.repeat(5000)}`;
     await world.post([outcome({ reason: 'HelmReleaseReady', message })]);
     const [text = ''] = await world.texts();
-    expect(text).toMatch(/^prod-eu: shop\/podinfo is ready: first other: shop\/evil is ready x+…$/);
+    expect(text).toMatch(/^prod-eu: shop\/podinfo is ready: first other: shop\/evil is  ready x+…$/);
     expect(text).toHaveLength(2000);
   });
 

@@ -1,11 +1,10 @@
 import { Type } from 'typebox';
-import { findDeletedCluster } from '../../store/cluster-admin.ts';
 import { listAudit } from '../../store/audit-pages.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { ifKnown } from './cluster-view.ts';
-import { requireCluster } from './named-cluster.ts';
+import { requireClusterId } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
 const AuditQuery = Type.Object(
@@ -24,13 +23,7 @@ export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
     const { organization } = adminOf(request);
     const { cluster, source, kind } = request.query;
     const clusterId =
-      cluster === undefined
-        ? undefined
-        : // What was written of a cluster outlives it.
-          (
-            (await findDeletedCluster(deps.store.db, organization.id, cluster)) ??
-            (await requireCluster(deps.store.db, organization.id, cluster))
-          ).id;
+      cluster === undefined ? undefined : await requireClusterId(deps.store.db, organization.id, cluster);
     const page = readPage(request.query, 'n');
     const before = page.after === undefined ? undefined : Number(page.after[0]);
     const filter = { organizationId: organization.id, clusterId, source, kind };

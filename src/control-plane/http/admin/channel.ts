@@ -5,7 +5,7 @@ import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { ifKnown } from './cluster-view.ts';
-import { requireCluster } from './named-cluster.ts';
+import { requireClusterId } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
 const ChannelQuery = Type.Object(
@@ -24,7 +24,7 @@ export function channelRoutes(app: HttpServer, deps: AdminDeps): void {
     const { organization } = adminOf(request);
     const { cluster, category, reason } = request.query;
     const clusterId =
-      cluster === undefined ? undefined : (await requireCluster(deps.store.db, organization.id, cluster)).id;
+      cluster === undefined ? undefined : await requireClusterId(deps.store.db, organization.id, cluster);
     const page = readPage(request.query, 'n');
     const before = page.after === undefined ? undefined : Number(page.after[0]);
     const filter = { organizationId: organization.id, clusterId, category, reason };

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
-import { findClusterNamed } from '../../store/cluster-admin.ts';
+import { findClusterNamed, findDeletedCluster } from '../../store/cluster-admin.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 
 /** Path parameters of everything below one cluster: its id, or its slug. */
@@ -24,4 +24,18 @@ export async function requireCluster(
   const cluster = await findClusterNamed(db, organizationId, idOrSlug);
   if (cluster === undefined) throw new AppError('not_found', `there is no cluster ${idOrSlug}`);
   return cluster;
+}
+
+/**
+ * The id of a cluster by its id or slug, one that was deleted included: what was written of a cluster outlives it.
+ *
+ * @throws AppError `not_found`
+ */
+export async function requireClusterId(
+  db: Kysely<Database>,
+  organizationId: string,
+  idOrSlug: string,
+): Promise<string> {
+  const deleted = await findDeletedCluster(db, organizationId, idOrSlug);
+  return (deleted ?? (await requireCluster(db, organizationId, idOrSlug))).id;
 }
