@@ -118,6 +118,12 @@ export class FakeControlPlane implements AsyncDisposable {
     this.credentials.publicKey = undefined;
   }
 
+  /** As it was in an earlier backup: its revisions begin again from there. */
+  restoreTo(change: Partial<AgentConfig>): void {
+    this.#revision = 0;
+    this.configure(change);
+  }
+
   count(path: string): number {
     return this.requests.filter((request) => request.path.startsWith(path)).length;
   }

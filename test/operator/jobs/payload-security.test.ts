@@ -23,8 +23,8 @@ async function signed(job: Job, cluster_id = CLUSTER_ID): Promise<Job> {
 
 /** To the key that the operator registered. */
 async function encrypted(stage: JobStage, job: Job, to?: PublicJwk): Promise<Job> {
-  const registration = stage.plane.requests.find(({ path }) => path === '/api/agent/register');
-  const { public_key: registered } = registration?.body as { public_key: PublicJwk };
+  const bodies = stage.plane.requests.flatMap(({ path, body }) => (path === '/api/agent/register' ? [body] : []));
+  const { public_key: registered } = bodies[0] as { public_key: PublicJwk };
   const { payload, ...rest } = job;
   return { ...rest, encryptedPayload: await encryptTo(to ?? registered, JSON.stringify(payload)) };
 }
