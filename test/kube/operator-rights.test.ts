@@ -63,7 +63,9 @@ describeRealCluster('the rights of the operator', (start) => {
     await world.untilCluster('ControllersHealthy', 'True ControllersRunning');
     // Registered twice by one process: the second time raises the count of the first one's Event.
     await world.registerAgain();
-    await world.bring(INSTALL, 'ready');
+    await world.bring({ ...INSTALL, secretValues: { ui: { message: 'hush' } } }, 'ready');
+    // Its Secret goes with it.
+    await world.bring({ ...INSTALL, action: 'update', secretValues: {} }, 'ready');
     await world.bring({ ...INSTALL, action: 'update', chartVersion: '6.6.1' }, 'ready');
     // The same failure twice: the second raises the count of the first one's Event.
     const fails = { ...INSTALL, action: 'update', chartVersion: '6.6.1' };
