@@ -55,6 +55,13 @@ export class OperatorWorld implements AsyncDisposable {
     await operator[Symbol.asyncDispose]();
   }
 
+  /** Ends the operator that started last and starts another. */
+  async restart(): Promise<void> {
+    const last = this.#operators.at(-1);
+    if (last !== undefined) await this.stop(last);
+    await this.start();
+  }
+
   async join(controlPlaneBaseUrl: string, token?: string, name = 'eu'): Promise<void> {
     const registration = token === undefined ? {} : { registration: { token } };
     await this.cluster.api.create(
