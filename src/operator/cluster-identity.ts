@@ -3,7 +3,7 @@ import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import type { AgentConfig } from '../protocol/agent-config.ts';
 import type { AgentEvent } from '../protocol/event.ts';
 import type { Cluster } from '../resources/cluster.ts';
-import { findCondition, type NewCondition } from '../resources/conditions.ts';
+import { findCondition, isTrue, type NewCondition } from '../resources/conditions.ts';
 import { ROTATE_KEYPAIR_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -41,6 +41,8 @@ export interface ClusterIdentityDeps {
   readonly onCredentials: (credentials: UsableCredentials) => void;
 }
 
+/** What `status.registration` holds of what the control plane said. */
+const MAX_MESSAGE = 4096;
 /** Reasons of `Authenticated=True` that say more than that the credential is accepted. */
 const TELLING: readonly (string | undefined)[] = [Reason.CredentialRotated, Reason.CredentialRecovered];
 
@@ -60,7 +62,11 @@ export class ClusterIdentity implements AsyncDisposable {
     this.#deps = deps;
     const { contact, logger, clock, random, api, cluster } = deps;
     const set = (condition: NewCondition): void => this.#set(condition);
-    const endpoints = new MissingEndpoints({ baseUrl: () => cluster().spec.controlPlaneBaseUrl, set });
+    const endpoints = new MissingEndpoints({
+      baseUrl: () => cluster().spec.controlPlaneBaseUrl,
+      isStalled: () => isTrue(deps.status().conditions, 'Stalled'),
+      set,
+    });
     this.session = new AgentSession({
       contact,
       logger,
@@ -112,7 +118,10 @@ export class ClusterIdentity implements AsyncDisposable {
       },
       onAuthenticated: set,
       onSpentToken: set,
-      onJudged: (judgement) => deps.status().change({ registration: judgement }),
+      onJudged: (judgement) => {
+        const said = judgement.state === 'refused' ? { message: judgement.message.slice(0, MAX_MESSAGE) } : {};
+        deps.status().change({ registration: { ...judgement, ...said } });
+      },
     });
   }
 

@@ -163,7 +163,8 @@ export class ClusterStatusWriter {
 }
 
 function sameRevision(a: EventSource, b: EventSource | undefined): boolean {
-  return b === undefined || (a.revision === b.revision && a.epoch === b.epoch && a.mode === b.mode);
+  // The first configuration makes no other state of what was told before it.
+  return b?.mode === undefined || (a.revision === b.revision && a.epoch === b.epoch && a.mode === b.mode);
 }
 
 function isSame(a: ClusterStatus, b: ClusterStatus): boolean {

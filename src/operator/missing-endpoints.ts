@@ -6,6 +6,8 @@ import { AGENT_PATHS } from './agent-paths.ts';
 
 export interface MissingEndpointsDeps {
   readonly baseUrl: () => string;
+  /** As it stands in the status, from an earlier process too. */
+  readonly isStalled: () => boolean;
   readonly set: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
 }
 
@@ -19,7 +21,6 @@ const REQUIRED: readonly string[] = [AGENT_PATHS.events, AGENT_PATHS.jobs];
 export class MissingEndpoints {
   readonly #deps: MissingEndpointsDeps;
   readonly #missing = new Set<string>();
-  #told = false;
 
   constructor(deps: MissingEndpointsDeps) {
     this.#deps = deps;
@@ -31,7 +32,8 @@ export class MissingEndpoints {
     if (!isRequired || answer.state === 'unavailable') return;
     const endpoint = `${method} ${place.replace(/^(\/api\/agent\/jobs\/)[^/]+/, '$1{jobId}')}`;
     const isMissing = answer.state === 'refused' && answer.code === 'not_found';
-    if (isMissing === this.#missing.has(endpoint)) return;
+    const isOver = answer.state === 'ok' && this.#missing.size === 0 && this.#deps.isStalled();
+    if (isMissing === this.#missing.has(endpoint) && !isOver) return;
     if (isMissing) this.#missing.add(endpoint);
     else this.#missing.delete(endpoint);
     this.#tell();
@@ -41,9 +43,8 @@ export class MissingEndpoints {
     const type = 'Stalled';
     if (this.#missing.size > 0) {
       const message = `${this.#deps.baseUrl()} answers and has no ${[...this.#missing].join(', ')}. Set spec.controlPlaneBaseUrl to the address of the control plane, without /api/agent, or upgrade the control plane.`;
-      this.#told = true;
       this.#deps.set({ type, status: 'True', reason: Reason.EndpointMissing, message });
-    } else if (this.#told) {
+    } else if (this.#deps.isStalled()) {
       const message = 'The control plane has every endpoint that was asked for.';
       this.#deps.set({ type, status: 'False', reason: Reason.EndpointsFound, message });
     }

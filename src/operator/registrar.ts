@@ -23,6 +23,7 @@ import {
   tokenInSecret,
 } from './registration-token.ts';
 import { registerCluster } from './register-cluster.ts';
+import { plainKeys } from './signing-keys.ts';
 import { isVerifiedBy } from './verify-server.ts';
 
 export interface RegistrarDeps {
@@ -273,7 +274,7 @@ function newCredentials(granted: RegisterResponse): Omit<NewCredentials, 'spentT
     rotateAfter: granted.rotate_after,
     caCertificate: granted.ca_certificate,
     keepsCertificate: false,
-    signingKeys: granted.signing_public_keys.keys,
+    signingKeys: plainKeys(granted.signing_public_keys.keys),
   };
 }
 

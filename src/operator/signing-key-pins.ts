@@ -6,9 +6,7 @@ import type { ClusterStatus } from '../resources/cluster.ts';
 import { findCondition } from '../resources/conditions.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { Credentials } from './credentials.ts';
-import { decideKeys, readJwks } from './signing-keys.ts';
-
-const MAX_KEYS = 16;
+import { decideKeys, plainKeys, readJwks } from './signing-keys.ts';
 
 /** The control plane's signing keys that count, the current one first, as they stand in the status. */
 export function acceptedKeys({ signingKeys, odooPublicKey }: ClusterStatus): readonly PublicJwk[] {
@@ -47,7 +45,7 @@ export function followKeys(
 }
 
 function statusOf(keys: readonly PublicJwk[], registration: string | undefined): Partial<ClusterStatus> {
-  const accepted = keys.slice(0, MAX_KEYS).map((key) => canonicalJson(key));
+  const accepted = plainKeys(keys).map((key) => canonicalJson(key));
   const [current] = accepted;
   return {
     signingKeys: { ...(registration === undefined ? {} : { registration }), accepted },

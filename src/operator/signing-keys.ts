@@ -40,6 +40,18 @@ export function decideKeys(accepted: readonly PublicJwk[], offered: OfferedKeys)
   };
 }
 
+/** The members that matter, as others may come along at any length; of so many keys as may count at a time. */
+export function plainKeys(keys: readonly PublicJwk[]): readonly PublicJwk[] {
+  return keys.slice(0, MAX_KEYS).map(({ kty, crv, x, kid, use, alg }) => ({
+    kty,
+    ...(crv === undefined ? {} : { crv }),
+    ...(x === undefined ? {} : { x }),
+    ...(kid === undefined ? {} : { kid }),
+    ...(use === undefined ? {} : { use }),
+    ...(alg === undefined ? {} : { alg }),
+  }));
+}
+
 /** JWKs from their JSON text, as they stand in a status or an annotation; what cannot be read is left out. */
 export function readJwks(text: string): readonly PublicJwk[] {
   try {

@@ -8,11 +8,16 @@ function refusal(code: 'not_found' | 'job_not_found'): AgentAnswer {
   return { state: 'refused', status: 404, code, message: code, body: {} };
 }
 
-function watching(): { endpoints: MissingEndpoints; story: string[] } {
+function watching(stalled = false): { endpoints: MissingEndpoints; story: string[] } {
   const story: string[] = [];
+  let isStalled = stalled;
   const endpoints = new MissingEndpoints({
     baseUrl: () => 'https://control.test/x',
-    set: ({ status, reason, message }) => void story.push(`${status} ${reason}: ${message}`),
+    isStalled: () => isStalled,
+    set: ({ status, reason, message }) => {
+      isStalled = status === 'True';
+      story.push(`${status} ${reason}: ${message}`);
+    },
   });
   return { endpoints, story };
 }
@@ -34,6 +39,13 @@ describe('an endpoint that the control plane does not have', () => {
       what('POST /api/agent/jobs/{jobId}/ack'),
       'False EndpointsFound: The control plane has every endpoint that was asked for.',
     ]);
+  });
+
+  it('is found again by the process after the one that missed it', () => {
+    const { endpoints, story } = watching(true);
+    endpoints.note({ method: 'POST', path: '/api/agent/events' }, OK);
+    endpoints.note({ method: 'POST', path: '/api/agent/events' }, OK);
+    expect(story).toEqual(['False EndpointsFound: The control plane has every endpoint that was asked for.']);
   });
 
   it('is another thing than a job that is gone, an endpoint that may be absent, and an outage', () => {

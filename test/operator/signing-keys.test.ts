@@ -86,6 +86,13 @@ describe('the pins in the status', () => {
     expect(pinsOf(again, first ?? {})?.odooPublicKey).toBe(canonicalJson(B.publicJwk));
   });
 
+  it('hold no more of a key than what it is', () => {
+    const padded = { ...A.publicJwk, x5c: ['A'.repeat(10_000)] };
+    expect(followKeys({}, { signing_public_keys: { keys: [padded] } }).change.odooPublicKey).toBe(
+      canonicalJson(A.publicJwk),
+    );
+  });
+
   it('warn of a key that is not endorsed until it is gone or endorsed', async () => {
     const pinned = pinsOf(credentials, {}) ?? {};
     const offered = (...keys: SigningKey[]) => ({ signing_public_keys: { keys: keys.map((key) => key.publicJwk) } });
