@@ -3,6 +3,7 @@ import { must } from '../../check.ts';
 import { AGENT_MEDIA_TYPE } from '../../cluster-client.ts';
 import { DECISIONS, SPEC } from '../../sections.ts';
 import { mustEqual, type OperatorCheck } from '../operator-check.ts';
+import type { OperatorStage } from '../operator-stage.ts';
 import { refusal, type ScriptedControlPlane } from '../scripted-control-plane.ts';
 
 /** Longer than any retry of the first minute would take to come, were there one. */
@@ -18,14 +19,22 @@ function refusesCredentials(plane: ScriptedControlPlane): void {
   };
 }
 
+/** An operator that has worked meets a control plane that knows its credential no more. */
+async function loseCredential(stage: OperatorStage): Promise<void> {
+  await stage.until('a first poll', () => stage.plane.requests(POLL).length > 0);
+  refusesCredentials(stage.plane);
+  stage.plane.wake();
+}
+
 /** What ends the operator's work and what renews its credential. Each has an operator of its own. */
 export const IDENTITY: readonly OperatorCheck[] = [
   {
     id: 'identity.401',
     section: SPEC.errors,
     sentence: 'after a 401 one refresh is tried; then Authenticated=False, and polling stops',
-    own: refusesCredentials,
+    own: () => undefined,
     run: async (stage) => {
+      await loseCredential(stage);
       await stage.until('Authenticated=False', async () => (await stage.condition('Authenticated')) === 'False');
       const from = stage.plane.seen.length;
       await sleep(QUIET_MS);
@@ -37,8 +46,9 @@ export const IDENTITY: readonly OperatorCheck[] = [
     id: 'identity.recovers',
     section: DECISIONS.register,
     sentence: 'where the answers carry the revision header the one refresh is recover',
-    own: refusesCredentials,
+    own: () => undefined,
     run: async (stage) => {
+      await loseCredential(stage);
       await stage.until('a recovery', () => stage.plane.requests(RECOVER).length > 0);
       const [{ body, headers } = { body: {}, headers: {} }] = stage.plane.requests(RECOVER);
       mustEqual((body as { cluster_id?: string }).cluster_id, 'c-0123456789abcdef', 'cluster_id');
@@ -97,7 +107,7 @@ export const IDENTITY: readonly OperatorCheck[] = [
       );
       await stage.until('CredentialRotated', () => stage.plane.events('CredentialRotated').length > 0);
       const [event] = stage.plane.events('CredentialRotated');
-      const { kind, uid } = event?.['resourceRef'] as { kind?: string; uid?: string };
+      const { kind, uid } = (event?.['resourceRef'] ?? {}) as { kind?: string; uid?: string };
       mustEqual(kind, 'Cluster', 'kind of resource');
       mustEqual(event?.['eventKey'], `CredentialRotated/${uid ?? ''}/Authenticated`, 'eventKey');
       const faults = stage.plane.seen.filter(({ macFault }) => macFault !== undefined);

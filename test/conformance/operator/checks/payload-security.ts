@@ -30,7 +30,7 @@ async function refused(stage: OperatorStage, job: Record<string, unknown>, event
   stage.plane.offer(job);
   const result = await stage.result(id);
   mustEqual(result['outcome'], 'failed', 'outcome');
-  must(String(result['error'] ?? '') !== '', 'an error');
+  must(typeof result['error'] === 'string' && result['error'] !== '', 'an error');
   mustEqual(await stage.instance(id), undefined, 'the object');
   const told = (): boolean => stage.plane.events(event).some(({ eventKey }) => String(eventKey).endsWith(`/${id}`));
   await stage.until(`an event ${event} with the key <kind>/<uid>/${id}`, told);

@@ -211,6 +211,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
         'a request for config',
         () => stage.plane.requests(/^GET \/api\/agent\/config/, from).length > 0,
       );
+      await stage.nextPoll();
       // Going down, as after a restore from a backup, is a difference too.
       stage.plane.revision -= 1;
       const later = stage.plane.seen.length;

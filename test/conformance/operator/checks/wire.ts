@@ -113,8 +113,12 @@ export const WIRE: readonly OperatorCheck[] = [
     run: async ({ plane }) => {
       const [first, ...more] = plane.requests(/ \/api\/agent\/register$/);
       mustEqual(more.length, 0, 'further registrations');
-      const body = first?.body as { token?: string; cluster_uid?: string; public_key?: Record<string, string> };
-      must(/^svcreg_/.test(body.token ?? ''), 'the registration token');
+      const body = (first?.body ?? {}) as {
+        token?: string;
+        cluster_uid?: string;
+        public_key?: Record<string, string>;
+      };
+      must(body.token?.startsWith('svcreg_') === true, 'the registration token');
       must((body.cluster_uid ?? '') !== '', 'a cluster_uid');
       mustEqual(body.public_key?.['crv'], 'X25519', 'curve of the key');
       must(!Object.hasOwn(body.public_key ?? {}, 'd'), 'no private member');
