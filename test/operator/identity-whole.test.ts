@@ -1,11 +1,19 @@
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { registerCommand } from '../../src/operator/register-command.ts';
 import type { RecoverResponse } from '../../src/protocol/credentials.ts';
 import { AGENT_MEDIA_TYPE } from '../../src/protocol/media-type.ts';
+import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
-import { decoded, OperatorWorld } from './operator-world.ts';
+import { decoded, NAMESPACE, OperatorWorld } from './operator-world.ts';
 
 const CREDENTIALS = 'service-operator-credentials';
+
+/** Real time, but for the pause between two looks at the Secrets. */
+const hurried: Clock = {
+  now: () => systemClock.now(),
+  sleep: async (ms, signal) => await systemClock.sleep(ms === 10_000 ? 50 : ms, signal),
+};
 
 interface Joined extends AsyncDisposable {
   readonly plane: RunningControlPlane;
@@ -25,7 +33,7 @@ async function joined(): Promise<Joined> {
     allowedCatalogEntries: ['podinfo'],
     allowedOperationTemplates: [],
   });
-  await world.start();
+  await world.start(hurried);
   await world.join(plane.url, String(body['registrationToken']));
   await world.until('Authenticated', 'True', 'Registered');
   await expect.poll(async () => (await world.read()).status?.odooPublicKey, { timeout: 5000 }).toBeDefined();
@@ -108,6 +116,53 @@ describe('identity between the two programs', () => {
       .poll(async () => (await world.read()).status?.allowedNamespaces, { timeout: 10_000 })
       .toEqual(['shop', 'pay']);
   });
+
+  it('A8: comes back after its credential has ended, by its key, or without one by one command; all of it stays', async () => {
+    await using all = await joined();
+    const { plane, world, id } = all;
+    const intent = await plane.call('POST', '/clusters/eu/intents', INSTALL);
+    await plane.until(String(intent.body['id']), 'applied');
+    const ref = {
+      apiVersion: 'apps.service.io/v1alpha1',
+      kind: 'ApplicationInstance',
+      namespace: 'shop',
+      name: 'podinfo',
+    };
+    const before = await world.cluster.api.get(ref);
+    const expire = (): void => plane.execute("UPDATE agent_credentials SET expires_at = '2026-01-01T00:00:00.000Z'");
+    expire();
+    await plane.call('PATCH', '/clusters/eu', { allowedNamespaces: ['shop', 'pay'] });
+    await world.until('Authenticated', 'True', 'CredentialRecovered');
+
+    plane.execute('UPDATE clusters SET public_key = NULL');
+    expire();
+    await plane.call('PATCH', '/clusters/eu', { allowedNamespaces: ['shop'] });
+    await world.until('Authenticated', 'False', 'CredentialExpired');
+    const { body } = await plane.call('POST', '/clusters/eu/registration-token');
+    const said: string[] = [];
+    const code = await registerCommand(['--token=-'], {
+      config: {
+        namespace: NAMESPACE,
+        kubeconfig: { kind: 'text', yaml: world.cluster.sandbox.kubeconfig() },
+        stateDir: world.stateDir,
+        logLevel: 'silent',
+      },
+      clock: systemClock,
+      random: () => 0,
+      out: (text) => void said.push(text),
+      err: (text) => void said.push(text),
+      stdin: (async function* () {
+        yield String(body['registrationToken']);
+      })(),
+    });
+    expect({ code, said }).toEqual({ code: 0, said: [`Cluster service-system/eu is registered as ${id}.\n`] });
+    await world.until('Authenticated', 'True', 'Registered');
+    const after = await world.cluster.api.get(ref);
+    expect({ uid: after?.metadata.uid, deleted: after?.metadata.deletionTimestamp }).toEqual({
+      uid: before?.metadata.uid,
+      deleted: undefined,
+    });
+  }, 30_000);
 
   it('stops when an admin revokes it, and does not come back by itself', async () => {
     await using all = await joined();
