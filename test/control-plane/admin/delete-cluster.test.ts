@@ -14,11 +14,11 @@ function traces(plane: RunningControlPlane, id: string): Record<string, unknown>
       ? "SELECT table_name AS name FROM information_schema.columns WHERE column_name = 'cluster_id' AND table_schema = current_schema() ORDER BY 1"
       : "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'cluster_id' WHERE m.type = 'table' ORDER BY 1",
   );
-  const counts = tables.map(({ name }) => {
-    const [row] = plane.query(`SELECT count(*) AS n FROM ${String(name)} WHERE cluster_id = ?`, id);
-    return [String(name), row?.['n']] as const;
-  });
-  return Object.fromEntries(counts.filter(([, n]) => Number(n) !== 0));
+  const counts = tables.map(
+    ({ name }) => `SELECT '${String(name)}' AS name, count(*) AS n FROM ${String(name)} WHERE cluster_id = ?`,
+  );
+  const rows = plane.query(counts.join(' UNION ALL '), ...tables.map(() => id));
+  return Object.fromEntries(rows.map(({ name, n }) => [String(name), Number(n)] as const).filter(([, n]) => n !== 0));
 }
 
 async function usedCluster(plane: RunningControlPlane): Promise<string> {
