@@ -124,6 +124,10 @@ describeRealCluster('the rights of the operator', (start) => {
     await world.untilGone({ ...instanceRef('restart'), apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation' });
     await world.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
     await world.untilGone(instanceRef('podinfo'));
+    await world.joinInPullMode();
+    await world.bring({ ...INSTALL, name: 'pulled' }, 'ready');
+    await world.bring({ action: 'uninstall', namespace: 'shop', name: 'pulled' }, 'removed');
+    await world.untilGone(instanceRef('pulled'));
     await world.stopOperator();
   };
 

@@ -8,6 +8,7 @@ import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
 import { startOperator, type Operator } from '../../src/operator/start-operator.ts';
 import type { Condition } from '../../src/protocol/condition.ts';
+import type { Cluster } from '../../src/resources/cluster.ts';
 import { findCondition } from '../../src/resources/conditions.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../src/resources/kube-object.ts';
 import { RESOURCE_DEFINITIONS } from '../../src/resources/resource-definitions.ts';
@@ -170,15 +171,25 @@ export class GrantedCluster implements AsyncDisposable {
     this.#owned.use(startReleaseController({ api, clock: systemClock, logger, charts, timing }));
   }
 
-  async #register(): Promise<void> {
+  /** Another record of the same cluster, in pull mode; what is brought from now on goes there. */
+  async joinInPullMode(): Promise<void> {
+    await this.#register('eu-pull', 'pull');
+    await this.join();
+    await vi.waitFor(async () => {
+      const { status } = (await this.admin.get<Cluster>(CLUSTER)) ?? {};
+      if (status?.connectivityMode !== 'pull') throw new Error('the cluster is not in pull mode yet');
+    }, 20_000);
+  }
+
+  async #register(slug = 'eu', connectivityMode = 'gitops'): Promise<void> {
     await this.plane.putPodinfo();
     const created = await this.plane.call('POST', '/clusters', {
-      slug: 'eu',
+      slug,
       displayName: 'Europe',
       allowedNamespaces: ['shop', 'yard'],
       allowedCatalogEntries: ['podinfo'],
       allowedOperationTemplates: ['rollout-restart'],
-      connectivityMode: 'gitops',
+      connectivityMode,
     });
     this.clusterId = String(created.body['cluster'].id);
     this.#token = String(created.body['registrationToken']);
