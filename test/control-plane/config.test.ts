@@ -38,6 +38,7 @@ describe('readConfig', () => {
       SERVICE_RATE_LIMIT_EVENTS: '7',
       SERVICE_RATE_LIMIT_REGISTER: '30',
       SERVICE_OPERATOR_IMAGE: 'registry.example.com:5000/service-operator@sha256:00ff',
+      SERVICE_CHANNEL_ALLOW_PRIVATE: 'true',
       SERVICE_LOG_LEVEL: 'warn',
     });
     const { adminToken, databaseUrl, ...rest } = config;
@@ -50,7 +51,7 @@ describe('readConfig', () => {
       dataDir: '/var/lib/service',
       masterKeyFile: '/run/secrets/master.key',
       tls: { certFile: '/tls/tls.crt', keyFile: '/tls/tls.key' },
-      channelAllowPrivate: false,
+      channelAllowPrivate: true,
       clientCertificates: { caFile: '/tls/client-ca.crt', header: 'x-client-cert' },
       trustedProxies: ['10.0.0.0/8', '::1'],
       rateLimits: { polls: 6, writes: 1000, events: 7, register: 30, rotate: 20, recover: 180 },

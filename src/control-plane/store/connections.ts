@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { NO_CONTACT, WITHIN_HEARTBEAT } from '../connection-reasons.ts';
 import { appendAudit } from './audit.ts';
 import type { ClusterRow, Database } from './schema.ts';
 
@@ -47,7 +48,7 @@ export async function noteConnection(
     .where('disconnected_at', 'is not distinct from', cluster.disconnected_at)
     .executeTakeFirst();
   if (result.numUpdatedRows === 0n) return;
-  const [type, reason] = state === 'disconnected' ? ['Disconnected', 'NoContact'] : ['Connected', 'WithinHeartbeat'];
+  const [type, reason] = state === 'disconnected' ? ['Disconnected', NO_CONTACT] : ['Connected', WITHIN_HEARTBEAT];
   await appendAudit(trx, {
     organizationId: cluster.organization_id,
     clusterId: cluster.id,

@@ -1,13 +1,7 @@
 import type { Condition } from '../../../protocol/condition.ts';
 import type { ClusterRow } from '../../store/schema.ts';
+import { NO_CONTACT, NOT_REGISTERED, WITHIN_HEARTBEAT } from '../../connection-reasons.ts';
 import { silenceLimitMs } from '../../contact-watch.ts';
-
-/** The cluster called within three heartbeats. */
-export const WITHIN_HEARTBEAT = 'WithinHeartbeat';
-/** It did not; the message has its last contact. Its applications go on running. */
-export const NO_CONTACT = 'NoContact';
-/** No operator has registered yet. */
-export const NOT_REGISTERED = 'NotRegistered';
 
 /**
  * `Connected` and `Disconnected` as the control plane sees them. Here it is the one writer of both: the operator's own
