@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { issuePrivateChain } from '../support/private-authority.ts';
 import { FakeControlPlane } from './fake-control-plane.ts';
 import { decoded, NAMESPACE, OperatorWorld } from './operator-world.ts';
 
@@ -169,5 +170,55 @@ describe('rotation', () => {
     plane.configure({ delivery_epoch: 3 });
     await expect.poll(async () => (await world.read()).status?.deliveryEpoch, { timeout: 5000 }).toBe(3);
     expect({ asked, recoveries: plane.count('/api/agent/credentials/recover') }).toEqual({ asked: 1, recoveries: 0 });
+  });
+
+  it('gives way to a credential that an admin put into the Secret meanwhile', async () => {
+    await using plane = await FakeControlPlane.start(undefined, { connectivity_mode: 'gitops' });
+    await using world = await OperatorWorld.start();
+    await registered(plane, world);
+    plane.tokens.add('svcagt_by-hand');
+    const held: (() => void)[] = [];
+    plane.intercept = ({ path, body }, response) => {
+      if (path !== ROTATE) return false;
+      const token = plane.credentials.rotate('svcagt_1', body);
+      const times = { expires_at: '2126-12-28T00:00:00.000Z', rotate_after: '2126-12-05T00:00:00.000Z' };
+      held.push(() => plane.answer(response, 200, { token, ...times }));
+      return true;
+    };
+    askForRotation(plane);
+    await expect.poll(() => held.length, { timeout: 5000 }).toBe(1);
+    await world.cluster.api.mergePatch(
+      { apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name: CREDENTIALS },
+      { data: { token: Buffer.from('svcagt_by-hand').toString('base64') } },
+    );
+    held[0]?.();
+    const byHand = (): boolean => plane.requests.at(-1)?.authorization === 'Bearer svcagt_by-hand';
+    await expect.poll(byHand, { timeout: 5000 }).toBe(true);
+    expect(decoded(await world.secret(CREDENTIALS), 'token')).toBe('svcagt_by-hand');
+  });
+
+  it('says that no certificate came where mTLS is on, and goes on by its token', async () => {
+    const chain = await issuePrivateChain('private');
+    const tls = { cert: chain.leaf + chain.intermediate, key: chain.key };
+    await using plane = await FakeControlPlane.start(tls, { connectivity_mode: 'gitops' });
+    await using world = await OperatorWorld.start();
+    plane.caCertificate = chain.root;
+    await world.cluster.api.create(
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: CREDENTIALS, namespace: NAMESPACE },
+        data: { 'ca.crt': Buffer.from(chain.root).toString('base64') },
+      },
+      'kubectl',
+    );
+    await registered(plane, world);
+    await world.setSpec({ security: { mtls: { enabled: true } } });
+    const condition = await world.until('Authenticated', 'True', 'ClientCertificateMissing');
+    expect(condition.message).toContain('the control plane gave no client certificate');
+    expect(plane.credentials.requests).toEqual([expect.stringContaining('BEGIN CERTIFICATE REQUEST')]);
+    plane.configure({ delivery_epoch: 2 });
+    await expect.poll(async () => (await world.read()).status?.deliveryEpoch, { timeout: 5000 }).toBe(2);
+    expect(plane.count(ROTATE)).toBe(1);
   });
 });
