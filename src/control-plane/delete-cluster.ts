@@ -37,7 +37,7 @@ export async function deleteCluster(
     if (!force && row.disabled_at === null && row.status === 'Active') {
       throw new AppError(
         'conflict',
-        `cluster ${row.slug} is in use: disable it first, or say force=true. Its applications are not removed either way; uninstall them before`,
+        `cluster ${row.slug} is in use: disable it first, or force it (force=true; servicectl: --force). Its applications are not removed either way; uninstall them before`,
       );
     }
     await trx

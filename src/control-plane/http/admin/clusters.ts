@@ -59,7 +59,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     const { id, changed } = await deps.store.write(async (trx) => {
       const row = await requireCluster(trx, organization.id, request.params.cluster);
       const change = changeOf(row, request.body, await findSettings(trx, organization.id));
-      const fields = Object.keys(change).filter((column) => column !== 'own_intervals');
+      const fields = new Set(Object.keys(change).map((column) => column.replace('own_', '')));
       if (Object.keys(change).length === 0) return { id: row.id, changed: false };
       if (change.require_client_certificate === 1) await refuseUnseenCertificate(trx, row);
       await changeCluster(trx, row.id, change);
@@ -71,7 +71,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
         kind: 'ClusterUpdated',
         clusterId: row.id,
         actor: name,
-        summary: `cluster ${row.slug} updated: ${fields.map((field) => field.replaceAll('_', ' ')).join(', ')}`,
+        summary: `cluster ${row.slug} updated: ${[...fields].map((field) => field.replaceAll('_', ' ')).join(', ')}`,
       });
       if (change.desired_operator_version !== undefined) {
         await appendAudit(trx, {

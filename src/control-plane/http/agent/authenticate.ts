@@ -65,7 +65,12 @@ export async function authenticate(deps: AuthenticateDeps, authorization: string
   }
   const now = deps.clock.now().toISOString();
   if (credential.expires_at <= now) {
-    throw new AppError('expired_token', `this agent credential expired at ${credential.expires_at}`);
+    throw new AppError(
+      'expired_token',
+      credential.rotated_at === null
+        ? `this agent credential expired at ${credential.expires_at}`
+        : `this agent credential was rotated at ${credential.rotated_at}, and its grace period ended at ${credential.expires_at}; read the Secret again`,
+    );
   }
   const cluster = await findCluster(deps.store.db, credential.cluster_id);
   if (cluster === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
