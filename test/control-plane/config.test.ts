@@ -37,6 +37,7 @@ describe('readConfig', () => {
       SERVICE_RATE_LIMIT_POLLS: '6',
       SERVICE_RATE_LIMIT_EVENTS: '7',
       SERVICE_RATE_LIMIT_REGISTER: '30',
+      SERVICE_JOB_LIFETIME: '3600',
       SERVICE_OPERATOR_IMAGE: 'registry.example.com:5000/service-operator@sha256:00ff',
       SERVICE_CHANNEL_ALLOW_PRIVATE: 'true',
       SERVICE_LOG_LEVEL: 'warn',
@@ -55,6 +56,7 @@ describe('readConfig', () => {
       clientCertificates: { caFile: '/tls/client-ca.crt', header: 'x-client-cert' },
       trustedProxies: ['10.0.0.0/8', '::1'],
       rateLimits: { polls: 6, writes: 1000, events: 7, register: 30, rotate: 20, recover: 180 },
+      jobLifetimeMs: 3_600_000,
       operatorImage: 'registry.example.com:5000/service-operator@sha256:00ff',
       logLevel: 'warn',
     });

@@ -39,28 +39,35 @@ export interface JudgedIntent {
  * succeeded ──► ready, or removed for an uninstall
  * failed ─────► failed, with the error
  * conflict ───► failed, ApplyConflict
- * noop ───────► delivered anew when it had expired, else as the cluster reports it
+ * noop ───────► delivered anew when it had expired; removed when there is nothing to delete; else as the cluster reports it
  * ```
  *
  * An intent that is over stays so: a report can be faster than the result.
  */
 export function judgeResult(
   intent: JudgedIntent,
-  result: Pick<JobResult, 'outcome' | 'error'>,
+  result: Pick<JobResult, 'outcome' | 'error' | 'source'>,
   job: { readonly expiresAt: string; readonly now: Date },
 ): Verdict {
   if (OVER.includes(intent.state)) return { move: 'none' };
-  return VERDICTS[result.outcome](intent, result.error ?? '', job);
+  return VERDICTS[result.outcome](intent, result, job);
 }
 
-type Judge = (intent: JudgedIntent, error: string, job: { readonly expiresAt: string; readonly now: Date }) => Verdict;
+type Judge = (
+  intent: JudgedIntent,
+  result: Pick<JobResult, 'error' | 'source'>,
+  job: { readonly expiresAt: string; readonly now: Date },
+) => Verdict;
 
 const VERDICTS: Readonly<Record<JobOutcome, Judge>> = {
   succeeded: ({ action }) => ({ move: action === 'uninstall' ? 'removed' : 'ready' }),
-  failed: (_intent, error) => ({ move: 'failed', reason: cut(error) }),
-  conflict: (_intent, error) => ({ move: 'failed', reason: cut(`${APPLY_CONFLICT}: ${error}`) }),
-  noop: (_intent, error, { expiresAt, now }) => {
-    if (error !== EXPIRED) return { move: 'reports' };
+  failed: (_intent, { error = '' }) => ({ move: 'failed', reason: cut(error) }),
+  conflict: (_intent, { error = '' }) => ({ move: 'failed', reason: cut(`${APPLY_CONFLICT}: ${error}`) }),
+  noop: ({ action }, { error, source }, { expiresAt, now }) => {
+    if (error !== EXPIRED) {
+      // Without a newer object under the name there is none at all, and nothing will ever be reported of it.
+      return { move: action === 'uninstall' && source === undefined ? 'removed' : 'reports' };
+    }
     if (now.getTime() + MAX_SKEW_MS >= Date.parse(expiresAt)) {
       return { move: 'redeliver', reason: `its job expired at ${expiresAt} before it was applied` };
     }

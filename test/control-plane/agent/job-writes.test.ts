@@ -117,6 +117,21 @@ describe('the life of a job', () => {
     expect(await server.intent(intentId)).toMatchObject({ state: 'removed' });
   });
 
+  it('takes a delete that found nothing for removed, unless something newer stands under the name', async () => {
+    await using server = await JobsServer.start();
+    const agent = await server.newAgent('prod-eu');
+    for (const [name, result, state] of [
+      ['gone', { outcome: 'noop', error: 'the object is not in the cluster' }, 'removed'],
+      ['newer', { outcome: 'noop', error: 'stale', source: { epoch: 1, generation: 2 } }, 'applied'],
+    ] as const) {
+      const install = await server.bring(agent, { name });
+      await server.result(agent, install.jobId, { outcome: 'succeeded' });
+      const { intentId, jobId } = await server.bring(agent, { action: 'uninstall', name });
+      expect((await server.result(agent, jobId, result)).status).toBe(204);
+      expect(await server.intent(intentId)).toMatchObject({ state });
+    }
+  });
+
   it('closes the jobs that a newer one overtook before they were acknowledged, and only those', async () => {
     await using server = await JobsServer.start();
     const agent = await server.newAgent('prod-eu');
