@@ -88,6 +88,7 @@ async function deleteRows(trx: Kysely<Database>, clusterId: string): Promise<voi
     .execute();
   for (const table of [
     'jobs',
+    'reported_generations',
     'request_keys',
     'intents',
     'events',
