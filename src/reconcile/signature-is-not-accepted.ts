@@ -1,6 +1,6 @@
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { SignatureState } from './policy/judge-signature.ts';
-import { reasonOf } from './policy/signature-is-not-valid.ts';
+import { deliverAnew, reasonOf } from './policy/signature-is-not-valid.ts';
 import { refused, type Refusal } from './refusal.ts';
 
 /**
@@ -12,12 +12,13 @@ export function signatureIsNotAccepted({
   policy,
 }: {
   readonly signature: SignatureState;
-  readonly policy: Pick<ClusterPolicy, 'requireSignedPayloads'>;
+  readonly policy: Pick<ClusterPolicy, 'clusterId' | 'requireSignedPayloads'>;
 }): Refusal | undefined {
   if (signature.state === 'valid') return undefined;
   if (signature.state === 'missing' && !policy.requireSignedPayloads) return undefined;
   const why = signature.state === 'missing' ? 'this cluster requires one' : 'nothing was changed';
-  return refused(reasonOf(signature), `${signature.message}; ${why}; restore what was delivered, or ${DELIVER_ANEW}`);
+  return refused(
+    reasonOf(signature),
+    `${signature.message}; ${why}; restore what was delivered, or ${deliverAnew(policy)}`,
+  );
 }
-
-const DELIVER_ANEW = 'deliver it anew with an update intent: POST /api/v1/clusters/ID/intents';

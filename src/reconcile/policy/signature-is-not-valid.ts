@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../resources/kube-object.ts';
 import { Reason } from '../../resources/reasons.ts';
+import type { ClusterPolicy } from '../cluster-policy.ts';
 import { judgeSignature, type SignatureState } from './judge-signature.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 
@@ -15,7 +16,7 @@ export async function signatureIsNotValid(
   if (!policy.requireSignedPayloads) return [];
   const judged = await judgeSignature(object, policy);
   if (judged.state === 'valid') return [];
-  return [{ reason: reasonOf(judged), message: `${judged.message}; this cluster requires one; ${REMEDY}` }];
+  return [{ reason: reasonOf(judged), message: `${judged.message}; this cluster requires one; ${remedy(policy)}` }];
 }
 
 /** The reason and words for a state that is not `valid`. */
@@ -24,6 +25,10 @@ export function reasonOf({ state }: Exclude<SignatureState, { state: 'valid' }>)
 }
 
 /** How an object comes to a good signature again. */
-export const REMEDY =
-  'deliver it anew with an update intent: POST /api/v1/clusters/ID/intents; what was changed in the cluster by hand is ' +
-  'first taken back with kubectl edit, or asked for in that intent';
+function remedy(policy: ClusterPolicy): string {
+  return `${deliverAnew(policy)}; what was changed here by hand is first taken back with kubectl edit, or asked for in that intent`;
+}
+
+export function deliverAnew({ clusterId }: Pick<ClusterPolicy, 'clusterId'>): string {
+  return `deliver it anew with an update intent: POST /api/v1/clusters/${clusterId}/intents`;
+}
