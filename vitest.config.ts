@@ -5,7 +5,11 @@ import { defineConfig } from 'vitest/config';
  * loop, which a database in another process does not keep to.
  */
 const OVER_POSTGRES = {
-  include: ['test/control-plane/{agent,admin,channel}/**/*.test.ts', 'test/control-plane/start-control-plane.test.ts'],
+  include: [
+    'test/control-plane/{agent,admin,channel}/**/*.test.ts',
+    'test/control-plane/start-control-plane.test.ts',
+    'test/conformance/control-plane.test.ts',
+  ],
   exclude: ['test/control-plane/agent/{jobs,config,bad-input,bad-input-wire}.test.ts'],
 };
 

@@ -44,8 +44,8 @@ export class AdminClient {
     return (answer.json ?? {}) as Record<string, unknown>;
   }
 
-  /** A cluster of the suite's own, in pull mode, that may install from the suite's entry. */
-  async newCluster(): Promise<OwnCluster> {
+  /** A cluster of the suite's own, in pull mode unless `settings` say otherwise, that may install from the suite's entry. */
+  async newCluster(settings: Readonly<Record<string, unknown>> = {}): Promise<OwnCluster> {
     await this.succeed('PUT', `/catalog/${ENTRY}`, {
       chart: { type: 'oci', url: 'oci://example.invalid/charts/conformance', name: 'conformance' },
       versions: '>=1.0.0 <2',
@@ -57,6 +57,7 @@ export class AdminClient {
       allowedCatalogEntries: [ENTRY],
       allowedOperationTemplates: [],
       connectivityMode: 'pull',
+      ...settings,
     });
     const id = String((answer['cluster'] as { id?: unknown } | undefined)?.id);
     this.#made.push(id);

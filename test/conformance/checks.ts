@@ -4,6 +4,7 @@ import { CREDENTIALS } from './checks/credentials.ts';
 import { ERRORS } from './checks/errors.ts';
 import { EVENT_CHECKS } from './checks/events.ts';
 import { HEADERS } from './checks/headers.ts';
+import { HELD_POLLS } from './checks/held-polls.ts';
 import { HMAC } from './checks/hmac.ts';
 import { JOB_REPORTS } from './checks/job-reports.ts';
 import { JOBS } from './checks/jobs.ts';
@@ -22,6 +23,7 @@ export const CHECKS: readonly Check[] = [
   ...HMAC,
   ...CONFIG_CHECKS,
   ...JOBS,
+  ...HELD_POLLS,
   ...JOB_REPORTS,
   ...PAYLOAD_SECURITY,
   ...EVENT_CHECKS,

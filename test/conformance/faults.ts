@@ -95,10 +95,13 @@ export const FAULTS: readonly Fault[] = [
   spoils(JOBS, 'jobs', {}, ['jobs.empty-poll', 'limits.wait-is-kept']),
   spoils(JOBS, 'jobs.kind', 'intent', ['jobs.apply', 'jobs.delete']),
   spoils(JOBS, 'jobs.expiresAt', undefined, ['jobs.fields']),
+  spoils(JOBS, 'jobs.payload.intentVersion', 'v2', ['jobs.intent']),
   spoils(JOBS, 'jobs.deliveryEpoch', 7, ['jobs.order']),
   spoils(JOBS, 'jobs.payload.name', 'other', ['jobs.delete']),
   spoils(JOBS, 'jobs.signature', 'e30..AAAA', ['payload-security.signed']),
   spoils(JOBS, 'jobs.payload', {}, ['payload-security.encrypted']),
+  spoils(/\/config/, 'signing_key_endorsements', [], ['payload-security.endorsed-successor']),
+  spoils(/\/config/, 'credential', { rotate_after: '2099-01-01T00:00:00Z' }, ['credentials.rotation-on-request']),
   spoils(/\/recover$/, 'token_jwe', 'a.b.c.d.e', ['credentials.recover']),
   spoils(/\/rotate$/, 'token', 'svcagt_same', ['credentials.rotate', 'credentials.signed-with-the-new']),
   header('service-request-id', undefined, ({ status }) => status === 204, [
@@ -190,7 +193,15 @@ export const FAULTS: readonly Fault[] = [
   swallows(/\/result$/, ['job-reports.result-again', 'job-reports.closed', 'job-reports.is-shown']),
   {
     title: 'that does not hold requests',
-    breaks: ['limits.wait-is-kept', 'jobs.wakes-a-held-poll', 'config.revision-as-etag', 'config.wakes-on-change'],
+    breaks: [
+      'limits.wait-is-kept',
+      'held-polls.a-fourth-ends-the-oldest',
+      'held-polls.the-newest-gets-the-job',
+      'held-polls.other-modes',
+      'jobs.wakes-a-held-poll',
+      'config.revision-as-etag',
+      'config.wakes-on-change',
+    ],
     path: (path) => path.replace(/wait=\d+$/, 'wait=0'),
   },
   {

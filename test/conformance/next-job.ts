@@ -39,3 +39,12 @@ export async function nextJob(
     answer = await cluster.poll(5);
   }
 }
+
+/** Acknowledges all that waits, so that the next poll is held. */
+export async function drain(cluster: ClusterClient): Promise<void> {
+  for (;;) {
+    const jobs = jobsIn(await cluster.poll(0));
+    if (jobs.length === 0) return;
+    for (const { id } of jobs) mustBe(await cluster.post(`/api/agent/jobs/${String(id)}/ack`), 204);
+  }
+}

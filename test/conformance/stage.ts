@@ -71,8 +71,8 @@ export class Stage implements AsyncDisposable {
   }
 
   /** A fresh registered cluster of the suite's own. */
-  async newCluster(): Promise<ClusterClient> {
-    const { registrationToken } = await this.admin.newCluster();
+  async newCluster(settings: Readonly<Record<string, unknown>> = {}): Promise<ClusterClient> {
+    const { registrationToken } = await this.admin.newCluster(settings);
     return this.#clientOf(
       await this.register({
         token: registrationToken,

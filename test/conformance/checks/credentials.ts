@@ -1,6 +1,6 @@
 import { compactDecrypt, importJWK } from 'jose';
 import { tokenIsWellFormed, unknownClusterId } from '../agent-identity.ts';
-import { must, mustBe, mustRefuse, NotCheckable, stringIn, timeIn, type Check } from '../check.ts';
+import { isObject, must, mustBe, mustRefuse, NotCheckable, stringIn, timeIn, type Check } from '../check.ts';
 import { AGENT_MEDIA_TYPE, type ClusterClient } from '../cluster-client.ts';
 import type { Answer } from '../http-client.ts';
 import { DECISIONS, SPEC } from '../sections.ts';
@@ -128,6 +128,24 @@ export const CREDENTIALS: readonly Check[] = [
       mustBe(await cluster.post('/api/agent/events', body), 204);
       const mixed = await cluster.send({ path: '/api/agent/events', body, sign: { token: old } });
       mustRefuse(mixed, 401, 'invalid_signature');
+    },
+  },
+  {
+    id: 'credentials.rotation-on-request',
+    section: DECISIONS.register,
+    sentence: 'when an admin asks for a rotation, config says so with a rotate_after that has passed',
+    needs: 'admin',
+    run: async (stage) => {
+      const cluster = await rotating(stage);
+      const before = await cluster.get(CONFIG);
+      mustBe(before, 200);
+      await stage.admin.succeed('POST', `/clusters/${cluster.id}/rotate`);
+      const answer = await cluster.get(CONFIG);
+      const { credential } = mustBe(answer, 200);
+      must(isObject(credential), 'credential', answer);
+      must(timeIn(credential, 'rotate_after', answer) <= Date.now() + 60_000, 'rotate_after in the past', answer);
+      const revision = (of: Answer): number => Number(of.headers['service-config-revision']);
+      must(revision(answer) > revision(before), 'a higher Service-Config-Revision', answer);
     },
   },
   {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NAMESPACE } from '../admin-client.ts';
 import { unknownClusterId } from '../agent-identity.ts';
 import { isObject, must, mustBe, mustRefuse, stringIn, timeIn, type Check } from '../check.ts';
-import { jobsIn, nextJob } from '../next-job.ts';
+import { drain, jobsIn, nextJob } from '../next-job.ts';
 import { DECISIONS, SPEC } from '../sections.ts';
 
 const HOUR_MS = 3_600_000;
@@ -95,13 +95,14 @@ export const JOBS: readonly Check[] = [
     run: async (stage) => {
       const cluster = await stage.other();
       await nextJob(stage, 'install', 'held');
+      await drain(cluster);
       const held = cluster.poll(15);
       await sleep(300);
       await stage.admin.intend(cluster.id, 'update', 'held');
       const answer = await held;
       must(answer.ms > 200 && answer.ms < 8000, 'an answer soon after the intent', answer);
       must(jobsIn(answer).length > 0, 'the job', answer);
-      await ackAll(cluster, answer);
+      await drain(cluster);
     },
   },
   {
@@ -147,8 +148,25 @@ export const JOBS: readonly Check[] = [
       must(!answer.text.includes(String(job['id'])), 'nothing of it for another cluster', answer);
     },
   },
+  {
+    id: 'jobs.intent',
+    section: 'Decisions, Intent record',
+    sentence: 'where a cluster asks for intents they come as records, under a stable hash',
+    needs: 'admin',
+    run: async (stage) => {
+      const cluster = await stage.newCluster();
+      await stage.admin.succeed('PATCH', `/clusters/${cluster.id}`, { deliverIntents: true });
+      const id = await stage.admin.intend(cluster.id, 'install', 'intended');
+      const answer = await cluster.poll(10);
+      const [job] = jobsIn(answer);
+      must(job !== undefined, 'a job', answer);
+      must(job['kind'] === 'intent' && isObject(job['payload']), 'kind intent with a payload', answer);
+      const { id: itsId, intentVersion, requestedBy, requestedAt, reason } = job['payload'];
+      must(itsId === id && intentVersion === 'v1alpha1', 'the intent itself', answer);
+      must(typeof requestedBy === 'string' && typeof requestedAt === 'string', 'requestedBy and requestedAt', answer);
+      must(typeof reason === 'string', 'the reason', answer);
+      const key = String(job['idempotencyKey']);
+      must(/^intent\/sha256-[A-Za-z0-9_-]{43}$/.test(key), 'idempotencyKey intent/sha256-<base64url>', answer);
+    },
+  },
 ];
-
-async function ackAll(cluster: Awaited<ReturnType<typeof nextJob>>['cluster'], answer: Parameters<typeof jobsIn>[0]) {
-  for (const { id } of jobsIn(answer)) await cluster.post(`/api/agent/jobs/${String(id)}/ack`);
-}

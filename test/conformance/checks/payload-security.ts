@@ -88,4 +88,29 @@ export const PAYLOAD_SECURITY: readonly Check[] = [
       must(verify(null, input, key, Buffer.from(signature, 'base64url')), 'a signature that verifies', answer);
     },
   },
+  {
+    id: 'payload-security.endorsed-successor',
+    section: DECISIONS.register,
+    sentence: 'a new signing key is signed by its predecessor, and config answers the current one first',
+    needs: 'admin',
+    run: async (stage) => {
+      const cluster = await securedCluster(stage);
+      await stage.admin.succeed('POST', `/clusters/${cluster.id}/signing-keys`);
+      const answer = await cluster.get('/api/agent/config?wait=0');
+      const config = mustBe(answer, 200) as {
+        signing_public_keys: { keys: ({ kid: string } & Record<string, string>)[] };
+        signing_key_endorsements?: { kid: string; predecessor: string; jws: string }[];
+      };
+      const [current, before] = config.signing_public_keys.keys;
+      must(current !== undefined && before !== undefined, 'two keys', answer);
+      const endorsement = config.signing_key_endorsements?.find(({ kid }) => kid === current.kid);
+      must(endorsement?.predecessor === before.kid, `an endorsement of ${current.kid} by ${before.kid}`, answer);
+      const [header = '', payload = '', signature = ''] = endorsement.jws.split('.');
+      const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: before['x'] ?? '' }, format: 'jwk' });
+      const holds = verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url'));
+      must(holds, 'a signature by the predecessor', answer);
+      const endorsed = Buffer.from(payload, 'base64url').toString('utf8');
+      must(endorsed === canonicalize(current), 'over the canonical form of the new key', answer);
+    },
+  },
 ];
