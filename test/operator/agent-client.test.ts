@@ -28,7 +28,7 @@ describe('the agent client', () => {
     await using client = clientOf(`${plane.url}/`, '', revisions);
     const body = { cluster_id: CLUSTER_ID, events: [] };
     const answer = await client.call({ method: 'POST', path: '/api/agent/events', body }, IDENTITY, NEVER);
-    expect(answer).toEqual({ state: 'ok', status: 204, body: undefined });
+    expect(answer).toEqual({ state: 'ok', status: 204, body: undefined, revision: '1' });
     expect(plane.requests[0]?.headers).toMatchObject({
       accept: 'application/vnd.service.agent.v1+json',
       'content-type': 'application/vnd.service.agent.v1+json',
