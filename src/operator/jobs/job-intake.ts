@@ -12,6 +12,8 @@ export interface JobIntakeDeps {
   readonly journal: JobJournal;
   readonly desk: JobDesk;
   readonly reports: Pick<JobReports, 'reject' | 'rejects' | 'room' | 'toAck'>;
+  /** Of the record that is polled for. */
+  readonly clusterId: () => string;
   readonly logger: Logger;
 }
 
@@ -66,7 +68,7 @@ export class JobIntake {
     if (reports.rejects(job.id) || this.#taking.has(job.id)) return false;
     const slot = journal.take();
     if (slot === undefined) return false;
-    const open = newJob(job, slot);
+    const open = newJob(job, this.#deps.clusterId(), slot);
     this.#taking.add(job.id);
     try {
       await journal.add(open, signal);

@@ -103,14 +103,14 @@ export class JobJournal {
 
   /** Resolves once the job is in the cluster. @throws KubeError @throws JobNotJournaled */
   async add(open: OpenJob, signal: AbortSignal): Promise<void> {
-    const { api, namespace, cluster, clusterId } = this.#deps;
+    const { api, namespace, cluster } = this.#deps;
     const secret: SecretObject = {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: {
         name: slotName(open.slot),
         namespace,
-        labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE, [CLUSTER_ID_LABEL]: clusterId() },
+        labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE, [CLUSTER_ID_LABEL]: open.clusterId },
         ownerReferences: [ownerOf(cluster())],
       },
       type: 'Opaque',
@@ -183,7 +183,7 @@ export class JobJournal {
       return undefined;
     }
     try {
-      return restoredJob(parseJob(decode(data[JOB])), slot, parseProgress(decode(data[PROGRESS])));
+      return restoredJob(parseJob(decode(data[JOB])), clusterId(), slot, parseProgress(decode(data[PROGRESS])));
     } catch (error) {
       // The parser's words may quote the payload.
       logger.error({ name, fault: (error as Error).name }, 'a job in the journal cannot be read and is dropped');

@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { AgentSession } from '../agent-session.ts';
 import { postAck, postResult, postStatus, type JobAnswer } from './job-calls.ts';
 import type { JobDesk } from './job-desk.ts';
+import type { OpenJob } from './open-job.ts';
 import { SendLane, type SendOutcome } from './send-lane.ts';
 
 export interface JobReportsDeps {
@@ -74,7 +75,7 @@ export class JobReports {
 
   async #ack(id: string, signal: AbortSignal): Promise<SendOutcome> {
     const { desk, session, logger } = this.#deps;
-    if (desk.get(id) === undefined) return DONE;
+    if ((await this.#ours(id, signal)) === undefined) return DONE;
     const answer = await postAck(session, id, signal);
     switch (answer.state) {
       case 'taken':
@@ -92,11 +93,28 @@ export class JobReports {
     }
   }
 
+  /**
+   * The job, where it is of the record that the session speaks for. One of another record, which the cluster was registered
+   * under before, is dropped: speaking of it would be refused as another cluster's, and that stops the operator.
+   */
+  async #ours(id: string, signal: AbortSignal): Promise<OpenJob | undefined> {
+    const { desk, session, logger } = this.#deps;
+    await session.opened(signal);
+    const open = desk.get(id);
+    if (open === undefined || open.clusterId === session.clusterId) return open;
+    logger.warn(
+      { job: id, cluster: open.clusterId },
+      'the cluster is registered under another record; its job is dropped',
+    );
+    this.#close(id);
+    return undefined;
+  }
+
   async #report(id: string, signal: AbortSignal): Promise<SendOutcome> {
     const { desk, session } = this.#deps;
     const rejected = this.#rejected.get(id);
     if (rejected !== undefined) return await this.#answerRejected(id, rejected, signal);
-    for (let open = desk.get(id); open !== undefined; open = desk.get(id)) {
+    for (let open = await this.#ours(id, signal); open !== undefined; open = desk.get(id)) {
       const [status] = open.statuses;
       if (status === undefined) {
         if (open.result === undefined) return DONE;

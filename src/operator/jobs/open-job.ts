@@ -30,6 +30,8 @@ export type JobProgress = Static<typeof JobProgress>;
 export interface OpenJob {
   /** As it was received: what came encrypted stays encrypted. */
   readonly job: Job;
+  /** The cluster record that it is of; with another one nothing may be said of it. */
+  readonly clusterId: string;
   /** Its place in the journal. */
   readonly slot: number;
   /** It came with a poll of this process, not from the journal. */
@@ -49,13 +51,23 @@ export interface OpenJob {
 
 const UNREAD = { subject: undefined, isRemoval: false, waiting: undefined, lastSaid: '' } as const;
 
-export function newJob(job: Job, slot: number): OpenJob {
-  return { job, slot, isNew: true, stage: 'received', statuses: [], result: undefined, applied: undefined, ...UNREAD };
+export function newJob(job: Job, clusterId: string, slot: number): OpenJob {
+  return {
+    job,
+    clusterId,
+    slot,
+    isNew: true,
+    stage: 'received',
+    statuses: [],
+    result: undefined,
+    applied: undefined,
+    ...UNREAD,
+  };
 }
 
-export function restoredJob(job: Job, slot: number, progress: JobProgress): OpenJob {
+export function restoredJob(job: Job, clusterId: string, slot: number, progress: JobProgress): OpenJob {
   const { stage, statuses, result, applied } = progress;
-  return { job, slot, isNew: false, stage, statuses, result, applied, ...UNREAD };
+  return { job, clusterId, slot, isNew: false, stage, statuses, result, applied, ...UNREAD };
 }
 
 export function progressOf({ stage, statuses, result, applied }: OpenJob): JobProgress {

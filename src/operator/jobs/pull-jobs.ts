@@ -72,7 +72,8 @@ export class PullJobs implements Reporter {
   constructor(deps: PullJobsDeps) {
     this.#deps = deps;
     const { clock, random, logger, session, contact, policy } = deps;
-    this.#journal = new JobJournal({ ...deps, clusterId: () => policy().clusterId, onFree: () => this.#poll.resume() });
+    const clusterId = (): string => policy().clusterId;
+    this.#journal = new JobJournal({ ...deps, clusterId, onFree: () => this.#poll.resume() });
     this.source = new JobSource({
       clock,
       random,
@@ -105,7 +106,13 @@ export class PullJobs implements Reporter {
       random,
       logger,
     });
-    const intake = new JobIntake({ journal: this.#journal, desk: this.#desk, reports: this.#reports, logger });
+    const intake = new JobIntake({
+      journal: this.#journal,
+      desk: this.#desk,
+      reports: this.#reports,
+      clusterId,
+      logger,
+    });
     this.#poll = new JobPoll({
       session,
       contact,

@@ -22,17 +22,24 @@ export interface SendLaneDeps {
 const RETRY = { minMs: 1000, maxMs: 30_000 };
 const AT_ONCE = 8;
 
+/** So many keys failed and none got through: it is the control plane that takes nothing, and not one job that is at fault. */
+const OUTAGE = 2;
+
 /**
- * One way to the control plane, in the order in which keys came. After a failure the whole lane waits, and then tries one
- * key alone until that gets through: thousands of jobs never call faster than one would.
+ * One way to the control plane, in the order in which keys came. A key that fails waits longer each time, and the others go
+ * on. Where several fail and none gets through the whole lane waits, and tries one key alone until that gets through: a hundred jobs
+ * never call faster than one would.
  */
 export class SendLane {
   readonly #deps: SendLaneDeps;
   readonly #wake = new Wake();
   readonly #waiting = new Set<string>();
   readonly #active = new Set<string>();
+  readonly #failing = new Map<string, { readonly failures: number; readonly notBefore: number }>();
+  /** Since something got through last. */
+  readonly #failed = new Set<string>();
   #failures = 0;
-  /** In milliseconds. */
+  /** Of the whole lane, in milliseconds. */
   #notBefore = 0;
 
   constructor(deps: SendLaneDeps) {
@@ -67,49 +74,54 @@ export class SendLane {
 
   /** One key is sent by one turn at a time, so that what is sent for it keeps its order. */
   #next(): string | undefined {
-    const isFailing = this.#failures > 0;
-    if (this.#active.size >= (isFailing ? 1 : AT_ONCE)) return undefined;
-    if (isFailing && this.#left() > 0) return undefined;
-    for (const key of this.#waiting) if (!this.#active.has(key)) return key;
+    const now = this.#deps.clock.now().getTime();
+    if (this.#active.size >= (this.#failed.size >= OUTAGE ? 1 : AT_ONCE) || this.#notBefore > now) return undefined;
+    for (const key of this.#waiting) {
+      if (!this.#active.has(key) && (this.#failing.get(key)?.notBefore ?? 0) <= now) return key;
+    }
     return undefined;
   }
 
   async #idle(signal: AbortSignal): Promise<void> {
-    const left = this.#left();
-    if (left > 0 && this.#waiting.size > 0) await this.#wake.waitAtMost(left, this.#deps.clock, signal);
-    else await this.#wake.wait(signal);
-  }
-
-  #left(): number {
-    return this.#notBefore - this.#deps.clock.now().getTime();
+    const now = this.#deps.clock.now().getTime();
+    const due = [...this.#waiting].map(
+      (key) => Math.max(this.#notBefore, this.#failing.get(key)?.notBefore ?? 0) - now,
+    );
+    const left = Math.min(...due.filter((ms) => ms > 0));
+    if (left === Infinity) await this.#wake.wait(signal);
+    else await this.#wake.waitAtMost(left, this.#deps.clock, signal);
   }
 
   async #turn(key: string, signal: AbortSignal): Promise<void> {
-    const { name, clock, random, logger } = this.#deps;
+    const { name, logger } = this.#deps;
     try {
       const outcome = await this.#deps.send(key, signal);
       if (outcome.state === 'done') {
+        this.#failing.delete(key);
+        this.#failed.clear();
         this.#failures = 0;
         this.#notBefore = 0;
         return;
       }
-      this.#failures += 1;
-      const wait = Math.max(outcome.afterMs ?? 0, backoffMs(RETRY, this.#failures, random));
-      this.#notBefore = Math.max(this.#notBefore, clock.now().getTime() + wait);
-      logger.debug({ lane: name, key, wait, message: outcome.message }, 'what was to be sent is kept and sent again');
+      this.#tryLater(key, outcome.afterMs);
+      logger.debug({ lane: name, key, message: outcome.message }, 'what was to be sent is kept and sent again');
     } catch (error) {
       if (signal.aborted) return;
-      this.#failures += 1;
-      this.#notBefore = clock.now().getTime() + backoffMs(RETRY, this.#failures, random);
+      this.#tryLater(key);
       logger.error({ err: error, lane: name, key }, 'sending failed; it is tried again');
     }
-    this.#putFirst(key);
   }
 
-  /** What failed goes first again: it has waited longest. */
-  #putFirst(key: string): void {
-    const rest = [...this.#waiting].filter((other) => other !== key);
-    this.#waiting.clear();
-    for (const each of [key, ...rest]) this.#waiting.add(each);
+  /** @param askedMs `Retry-After`, which is about everything that is sent this way */
+  #tryLater(key: string, askedMs?: number): void {
+    const { clock, random } = this.#deps;
+    const now = clock.now().getTime();
+    const failures = (this.#failing.get(key)?.failures ?? 0) + 1;
+    this.#failing.set(key, { failures, notBefore: now + backoffMs(RETRY, failures, random) });
+    this.#failed.add(key);
+    this.#failures += 1;
+    const laneMs = this.#failed.size >= OUTAGE ? backoffMs(RETRY, this.#failures, random) : 0;
+    this.#notBefore = Math.max(this.#notBefore, now + Math.max(laneMs, askedMs ?? 0));
+    this.#waiting.add(key);
   }
 }
