@@ -69,11 +69,20 @@ describe('a client certificate', () => {
     const leaf = new X509Certificate(decoded(secret, 'tls.crt'));
     expect(leaf.subject).toBe(`CN=${cluster.id}`);
     expect(decoded(secret, 'tls.key')).toContain('BEGIN PRIVATE KEY');
-    // It is shown, and it is taken: work goes on under it.
-    await call('PATCH', '/clusters/eu', { allowedNamespaces: ['shop', 'pay'] });
+    // It is shown, and it is taken: nothing of this cluster goes without it from here on.
+    await expect
+      .poll(async () => (await call('GET', '/clusters/eu'))['credential'].certified, { timeout: 10_000 })
+      .toBe(true);
+    await call('PATCH', '/clusters/eu', { requireClientCertificate: true, allowedNamespaces: ['shop', 'pay'] });
     await expect
       .poll(async () => (await world.read()).status?.allowedNamespaces, { timeout: 10_000 })
       .toEqual(['shop', 'pay']);
+    const reported = async (): Promise<unknown> =>
+      ((await call('GET', '/clusters/eu/events'))['items'] as { kind: string }[]).length;
+    const before = await reported();
+    await call('PATCH', '/clusters/eu', { operatorVersion: '0.2.0' });
+    await expect.poll(reported, { timeout: 10_000 }).not.toBe(before);
+    await call('PATCH', '/clusters/eu', { requireClientCertificate: false });
 
     await world.setSpec({ security: { mtls: { enabled: false } } });
     await expect
