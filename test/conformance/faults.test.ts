@@ -40,8 +40,7 @@ describe('the conformance suite', () => {
   it('has a fault for every check, so that each can fail', () => {
     const broken = new Set(FAULTS.flatMap(({ breaks }) => breaks));
     const known = CHECKS.map(({ id }) => id);
-    // Over plain HTTP there is no certificate to tell of.
-    expect(known.filter((id) => !broken.has(id))).toEqual(['register.ca-over-tls']);
+    expect(known.filter((id) => !broken.has(id))).toEqual([]);
     expect([...broken].filter((id) => !known.includes(id))).toEqual([]);
   });
 

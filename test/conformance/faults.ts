@@ -84,6 +84,7 @@ export const FAULTS: readonly Fault[] = [
   spoils(REGISTER, 'token', undefined, ['register.answers-a-credential']),
   spoils(REGISTER, 'rotate_after', undefined, ['register.answers-all-fields', 'register.lifetime']),
   spoils(REGISTER, 'ca_certificate', null, ['register.answers-all-fields']),
+  spoils(REGISTER, 'ca_certificate', 'a root', ['register.ca-certificate']),
   spoils(REGISTER, 'cluster_id', 'C-1', ['register.cluster-id-form']),
   spoils(REGISTER, 'token', `svcagt_${'A'.repeat(49)}`, ['register.token-form', 'register.credential-works-at-once']),
   spoils(REGISTER, 'expires_at', '2099-01-01T00:00:00Z', ['register.lifetime']),

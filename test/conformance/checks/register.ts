@@ -1,5 +1,6 @@
 import { tokenIsWellFormed, unknownToken } from '../agent-identity.ts';
 import { isObject, must, mustBe, mustRefuse, stringIn, timeIn, type Check } from '../check.ts';
+import { HttpClient } from '../http-client.ts';
 import { DECISIONS, SPEC } from '../sections.ts';
 
 const DAY_MS = 86_400_000;
@@ -30,14 +31,18 @@ export const REGISTER: readonly Check[] = [
     },
   },
   {
-    id: 'register.ca-over-tls',
+    id: 'register.ca-certificate',
     section: DECISIONS.register,
-    sentence: 'ca_certificate holds the PEM roots of the server certificate wherever there is one',
+    sentence: "ca_certificate is empty or holds PEM roots, and then the server's certificate ends at one of them",
     run: async (stage) => {
       const answer = await stage.registration();
       const pem = String(mustBe(answer, 200)['ca_certificate']);
-      const holds = stage.http.base.protocol === 'https:' ? pem.includes('-----BEGIN CERTIFICATE-----') : true;
-      must(holds, 'PEM text over https', answer);
+      if (pem === '') return;
+      must(/^-----BEGIN CERTIFICATE-----\n[\s\S]+-----END CERTIFICATE-----\s*$/.test(pem), 'PEM text', answer);
+      must(stage.http.base.protocol === 'https:', 'no roots without TLS', answer);
+      using trusting = new HttpClient(stage.target.url, pem);
+      const again = await trusting.send({ method: 'GET', path: '/api/agent/config' });
+      must(again.status === 401, 'an answer over a connection that trusts them alone', again);
     },
   },
   {
