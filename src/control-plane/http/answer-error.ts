@@ -22,7 +22,7 @@ export function bodyMediaType(url: string): string | undefined {
 /** Answers any failure in the one error body. What the client must not see goes to the log, under the same request id. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body, retryAfterSeconds } = errorBody(error, request.id);
-  if (status >= 500) request.log.error({ err: error, code: body.error }, 'request failed');
+  if (status >= 500) request.log.error({ err: error, code: body.error, requestId: request.id }, 'request failed');
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   reply.header(REQUEST_ID_HEADER, request.id);

@@ -32,7 +32,7 @@ export function auditRefusals(scope: HttpServer, deps: AuditRefusalsDeps): void 
       if (reply.statusCode === 404) await auditForeignId(deps, request);
     } catch (error) {
       // The refusal stands whether it could be written down or not.
-      (request.log as Logger).warn({ err: error }, 'a refusal could not be audited');
+      (request.log as Logger).warn({ err: error, requestId: request.id }, 'a refusal could not be audited');
     }
     return payload;
   });

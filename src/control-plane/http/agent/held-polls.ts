@@ -131,14 +131,11 @@ export class HeldPoll implements Expiring, Disposable {
   }
 
   /** Until something may have changed, or it must answer. For one waiter. */
-  async next(): Promise<Next> {
-    if (this.#ended) return 'ended';
-    if (this.#woken) {
-      this.#woken = false;
-      return 'look';
-    }
-    return await new Promise((resolve) => {
+  next(): Promise<Next> {
+    return new Promise((resolve) => {
       this.#waiter = resolve;
+      if (this.#ended) this.#resume('ended');
+      else if (this.#woken) this.#resume('look');
     });
   }
 
@@ -161,6 +158,7 @@ export class HeldPoll implements Expiring, Disposable {
   #resume(next: Next): void {
     const waiter = this.#waiter;
     this.#waiter = undefined;
+    this.#woken = false;
     waiter?.(next);
   }
 }

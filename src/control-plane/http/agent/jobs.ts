@@ -8,7 +8,7 @@ import type { RefusalAudit } from '../../refusal-audit.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf, authenticate, type AuthenticateDeps } from './authenticate.ts';
-import { HeldPolls, type HeldPoll, type Next } from './held-polls.ts';
+import { HeldPolls, type HeldPoll } from './held-polls.ts';
 import { limited, type RateLimits } from './rate-limits.ts';
 
 /** Specification, "Limits". */
@@ -61,10 +61,12 @@ async function wait(
   const { request, reply } = poll;
   using place = polls.hold(agentOf(request).cluster.id, poll.waitMs);
   const leave = (): void => place.expire();
-  reply.raw.once('close', leave);
+  reply.raw.on('close', leave);
   try {
     let answer = await lookFirst(deps, offers, poll);
-    while (answer === undefined && !reply.raw.closed && (await held(poll, place)) === 'look') {
+    while (answer === undefined && !reply.raw.closed) {
+      letGo(request, reply);
+      if ((await place.next()) === 'ended') break;
       // Again, so that a revoked credential or a disabled cluster ends it.
       request.agent = await authenticate(deps, request.headers.authorization);
       answer = await look(offers, poll, place);
@@ -80,10 +82,9 @@ async function wait(
  * Thousands wait here: what the wait does not need is let go. Who is woken reads its cluster again; who is not answers with
  * the revision that it knew.
  */
-async function held({ request, reply }: Poll & { readonly reply: FastifyReply }, place: HeldPoll): Promise<Next> {
+function letGo(request: FastifyRequest, reply: FastifyReply): void {
   reply.header(CONFIG_REVISION_HEADER, String(agentOf(request).cluster.config_revision));
   request.agent = null;
-  return await place.next();
 }
 
 /** The row that authentication read may be older than the poll's place; a change in between must not be missed. */
