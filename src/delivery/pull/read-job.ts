@@ -127,14 +127,12 @@ const READERS: Readonly<Record<Job['kind'], (job: Job, payload: Payload, around:
 function readObject({ id, intentId: ofJob }: Job, object: KubeObject, order: SourcePair): Read {
   const { annotations = {} } = object.metadata;
   const pair = parseSource(annotations[SOURCE_ANNOTATION]) ?? order;
-  const metadata = {
-    ...object.metadata,
-    annotations: {
-      ...(ofJob === undefined ? {} : { [INTENT_ID_ANNOTATION]: ofJob }),
-      ...annotations,
-      [SOURCE_ANNOTATION]: formatSource(pair),
-    },
+  const missing = {
+    [SOURCE_ANNOTATION]: formatSource(pair),
+    ...(ofJob === undefined ? {} : { [INTENT_ID_ANNOTATION]: ofJob }),
   };
+  // In this order: what is there keeps its place, so that a whole manifest stays the same to the byte.
+  const metadata = { ...object.metadata, annotations: { ...annotations, ...missing, ...annotations } };
   return { kind: 'object', item: { key: id, object: { ...object, metadata } }, subject: { ref: refOf(object), pair } };
 }
 
