@@ -1,22 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { insertPendingCluster } from '../src/control-plane/store/clusters.ts';
-import { eventIngestStore } from '../src/control-plane/store/event-ingest-store.ts';
-import { openStore, type Store } from '../src/control-plane/store/open-store.ts';
 import { openSqlite } from '../src/control-plane/store/sqlite-connection.ts';
-import type { ClusterRow } from '../src/control-plane/store/schema.ts';
-import { checkEvents } from '../src/events/ingest/check-events.ts';
-import { foldEvents } from '../src/events/ingest/fold-events.ts';
-import { ingestEvents } from '../src/events/ingest/ingest-events.ts';
-import { EventsRequest, type AgentEvent } from '../src/protocol/event.ts';
-import { conditionTransitionKey, eventFingerprint } from '../src/protocol/event-key.ts';
-import { compileParser } from '../src/protocol/parse.ts';
-import { parseStrictJson } from '../src/protocol/strict-json.ts';
-import { systemClock } from '../src/runtime/clock.ts';
-import { createLogger } from '../src/runtime/logger.ts';
+import { bodiesOf, EVENTS_PER_POST, ingestPost, openSeeded, POSTS, rowsOf, type BareRows } from './ingest-load.ts';
 
 /**
  * Events ingested per second, beside what bare prepared inserts of the same rows (events, audit, current status) do in a
@@ -24,109 +11,8 @@ import { createLogger } from '../src/runtime/logger.ts';
  * all that lies behind HTTP: strict JSON, schema, deduplication, fold, audit. Rounds are interleaved, since a shared
  * machine's disk drifts. Prints one JSON object.
  */
-const POSTS = 200;
-const EVENTS_PER_POST = 100;
-const RESOURCES = 500;
 const ROUNDS = 5;
 const CONCURRENT = 8;
-/** Of all transitions, how many are high-signal and so become audit entries. */
-const AUDITED = 0.1;
-
-const parseBody = compileParser(EventsRequest);
-
-function eventOf(round: number, number: number): AgentEvent {
-  const audited = number % Math.round(1 / AUDITED) === 0;
-  const resourceRef = {
-    apiVersion: 'apps.service.io/v1alpha1',
-    kind: 'ApplicationInstance',
-    namespace: 'shop',
-    name: `app-${number % RESOURCES}`,
-    uid: `0b0ce2a1-9d3f-4c55-8e7a-${String(number % RESOURCES).padStart(12, '0')}`,
-    generation: round * 1000 + Math.floor(number / RESOURCES),
-  };
-  const condition = {
-    type: audited ? 'Succeeded' : 'Ready',
-    status: 'True',
-    reason: 'HelmReleaseReady',
-    message: 'Helm install succeeded for release shop/podinfo.v1 with chart podinfo@6.5.0',
-    lastTransitionTime: new Date(Date.UTC(2026, 2, 1) + number * 1000).toISOString(),
-    observedGeneration: resourceRef.generation,
-  } as const;
-  return {
-    eventKey: conditionTransitionKey(resourceRef, condition),
-    kind: 'ConditionTransition',
-    resourceRef,
-    conditions: [condition],
-    timestamp: condition.lastTransitionTime,
-    sequence: `${round + 1}.${number + 1}`,
-    source: { mode: 'gitops', epoch: 1, revision: 'a'.repeat(40), generation: 1 },
-  };
-}
-
-function bodiesOf(round: number): Buffer[] {
-  return Array.from({ length: POSTS }, (_, post) => {
-    const events = Array.from({ length: EVENTS_PER_POST }, (_, index) =>
-      eventOf(round, post * EVENTS_PER_POST + index),
-    );
-    return Buffer.from(JSON.stringify({ events }));
-  });
-}
-
-/** The whole way of a post behind HTTP: strict JSON, schema, checks, record, fold, audit, COMMIT. */
-async function ingestPost(store: Store, cluster: ClusterRow, body: Buffer): Promise<void> {
-  const { events } = parseBody(parseStrictJson(body));
-  checkEvents(events);
-  await store.write(async (trx) => {
-    const ingest = eventIngestStore(trx, cluster, systemClock.now().toISOString());
-    await ingestEvents({ store: ingest, deliveryEpoch: 1, events });
-  });
-}
-
-interface BareRows {
-  readonly events: readonly (string | null)[][];
-  readonly audit: readonly (string | null)[][];
-  readonly conditions: readonly (string | number | null)[][];
-}
-
-/** The rows that ingest writes, made beforehand so that only the inserting is measured. */
-function rowsOf(round: number, clusterId: string): BareRows[] {
-  const at = systemClock.now().toISOString();
-  return Array.from({ length: POSTS }, (_, post) => {
-    const events = Array.from({ length: EVENTS_PER_POST }, (_, index) =>
-      eventOf(round, post * EVENTS_PER_POST + index),
-    );
-    return {
-      events: events.map((event) =>
-        [
-          [clusterId, event.eventKey, eventFingerprint(event), event.kind, JSON.stringify(event.resourceRef)],
-          [JSON.stringify(event.conditions), event.timestamp ?? null, event.sequence ?? null],
-          [JSON.stringify(event.source), at],
-        ].flat(),
-      ),
-      audit: events
-        .filter(({ conditions: [condition] }) => condition?.type === 'Succeeded')
-        .map(({ kind }) => [
-          'org',
-          at,
-          'agent',
-          kind,
-          clusterId,
-          null,
-          'Succeeded (HelmReleaseReady): Helm install succeeded',
-          'HelmReleaseReady',
-          null,
-        ]),
-      conditions: foldEvents(events).map(({ uid, event: { resourceRef, source }, condition, orderKey }) =>
-        [
-          [clusterId, uid, condition.type, resourceRef.apiVersion, resourceRef.kind, resourceRef.namespace ?? ''],
-          [resourceRef.name, condition.status, condition.reason ?? null, condition.message ?? null],
-          [condition.lastTransitionTime ?? null, resourceRef.generation ?? null, orderKey],
-          [JSON.stringify(source), at],
-        ].flat(),
-      ),
-    };
-  });
-}
 
 function insertBare(database: DatabaseSync, posts: readonly BareRows[]): void {
   const event = database.prepare(
@@ -145,33 +31,6 @@ function insertBare(database: DatabaseSync, posts: readonly BareRows[]): void {
     for (const row of rows.conditions) condition.run(...row);
     database.exec('COMMIT');
   }
-}
-
-async function openSeeded(folder: string): Promise<{ store: Store; cluster: ClusterRow }> {
-  const store = await openStore({
-    url: `sqlite:${join(folder, 'bench.db')}`,
-    clock: systemClock,
-    logger: createLogger('bench', 'silent'),
-  });
-  const cluster = await store.write(async (trx) => {
-    await trx.insertInto('organizations').values({ id: 'org', name: 'org', created_at: '' }).execute();
-    return await insertPendingCluster(trx, {
-      id: `c-${randomBytes(8).toString('hex')}`,
-      organization_id: 'org',
-      slug: 'bench',
-      display_name: 'bench',
-      connectivity_mode: 'gitops',
-      allowed_namespaces: '[]',
-      allowed_catalog_entries: '[]',
-      allowed_operation_templates: '[]',
-      security: '{}',
-      intervals: '{}',
-      repository_id: null,
-      git_directory: null,
-      created_at: '',
-    });
-  });
-  return { store, cluster };
 }
 
 /** Measures one round and answers its events per second. */
@@ -199,7 +58,7 @@ async function lane(
 /** @param atOnce posts in flight, as from that many clusters */
 async function ingestLane(atOnce: number): Promise<Lane> {
   return await lane(async (folder) => {
-    const { store, cluster } = await openSeeded(folder);
+    const { store, cluster } = await openSeeded(`sqlite:${join(folder, 'bench.db')}`);
     return {
       prepare: (round) => {
         const bodies = bodiesOf(round);
@@ -221,7 +80,7 @@ async function ingestLane(atOnce: number): Promise<Lane> {
 
 async function bareLane(): Promise<Lane> {
   return await lane(async (folder) => {
-    const { store, cluster } = await openSeeded(folder);
+    const { store, cluster } = await openSeeded(`sqlite:${join(folder, 'bench.db')}`);
     await store[Symbol.asyncDispose]();
     const database = openSqlite(join(folder, 'bench.db'));
     return {

@@ -1,8 +1,11 @@
-import type { CompiledQuery, Kysely } from 'kysely';
+import { CompiledQuery, PostgresAdapter, type Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
 /** Rows in one statement. Few sizes, so that each statement's text is compiled and prepared once and then found again. */
 const SIZES = [128, 32, 8, 1] as const;
+
+/** On PostgreSQL, where the rows of a statement are one parameter. */
+const MAX_JSON_ROWS = 1000;
 
 export interface BulkInsert<Row, Result> {
   /**
@@ -15,7 +18,8 @@ export interface BulkInsert<Row, Result> {
 
 /**
  * A prepared insert of many rows. Building a query of hundreds of rows costs more than running it, so it is built once
- * per size, from a row of placeholders, and later runs only put the values in place.
+ * per size, from a row of placeholders, and later runs only put the values in place. On PostgreSQL, where each statement
+ * is a round trip, one text takes any number of rows as JSON.
  *
  * @param columns the row's columns in the order of the statement's parameters
  * @param build the statement for that many rows, each with exactly `columns`
@@ -44,8 +48,23 @@ export function bulkInsert<Row extends object, Result = unknown>(
     compiled.set(size, query);
     return query;
   };
+  const texts = new Map<string, string>();
+  const runAsJson = async (trx: Kysely<Database>, rows: readonly Row[]): Promise<Result[]> => {
+    const one = statement(trx, 1);
+    const text = texts.get(one.sql) ?? overJson(one.sql, columns);
+    texts.set(one.sql, text);
+    const results: Result[] = [];
+    for (let start = 0; start < rows.length; start += MAX_JSON_ROWS) {
+      const json = JSON.stringify(rows.slice(start, start + MAX_JSON_ROWS), storable);
+      const query = CompiledQuery.raw(text, [json]) as CompiledQuery<Result>;
+      const { rows: returned } = await trx.executeQuery<Result>(query);
+      for (const result of returned) results.push(result);
+    }
+    return results;
+  };
   return {
     run: async (trx, rows) => {
+      if (trx.getExecutor().adapter instanceof PostgresAdapter) return await runAsJson(trx, rows);
       const results: Result[] = [];
       let start = 0;
       while (start < rows.length) {
@@ -63,4 +82,18 @@ export function bulkInsert<Row extends object, Result = unknown>(
       return results;
     },
   };
+}
+
+/** The insert of one row, with the rows of a JSON array in the place of its values; the table says the columns' types. */
+function overJson(text: string, columns: readonly string[]): string {
+  const [, table] = /^insert into ("[a-z_]+") /.exec(text) ?? [];
+  const values = /\bvalues \(\$1(?:, \$\d+)*\)/;
+  if (table === undefined || !values.test(text)) throw new Error(`a bulk insert cannot be read: ${text}`);
+  const list = columns.map((column) => `"${column}"`).join(', ');
+  return text.replace(values, `select ${list} from json_populate_recordset(null::${table}, $1)`);
+}
+
+/** A NUL cannot be in a text of PostgreSQL, see `postgres-pool.ts`. */
+function storable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\u0000') ? value.replaceAll('\u0000', '\uFFFD') : value;
 }

@@ -1,9 +1,12 @@
 import { DatabaseError } from 'pg';
 import { AppError } from '../../protocol/app-error.ts';
 
+const STANDBY = 'the database takes no writes; a standby was reached, or it is failing over';
+const CHANGED = 'the database was just changed by a newer version';
+
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html) that a later attempt may not meet again. */
 const PASSING = new Map<string, string>([
-  ['25006', 'the database takes no writes; a standby was reached, or it is failing over'],
+  ['25006', STANDBY],
   ['25P03', 'the transaction was idle for too long'],
   ['25P04', 'the transaction took too long'],
   ['28000', 'the database does not let this control plane in'],
@@ -51,8 +54,10 @@ export function unavailable(message: string, cause?: unknown): AppError {
 function passingMessage(error: unknown, code: string | undefined): string | undefined {
   if (!(error instanceof DatabaseError)) return 'the database cannot be reached';
   if (code === undefined) return undefined;
-  // A standby says so by refusing the isolation level.
-  if (code === '0A000' && error.message.includes('hot standby')) return PASSING.get('25006');
+  // A standby says so by refusing the isolation level; a statement that was prepared before a newer version changed its
+  // tables is refused once on each connection.
+  if (code === '0A000' && error.message.includes('hot standby')) return STANDBY;
+  if (code === '0A000' && error.message.includes('cached plan')) return CHANGED;
   return PASSING.get(code) ?? PASSING_CLASSES.get(code.slice(0, 2));
 }
 
@@ -65,7 +70,8 @@ export function sqlState(error: unknown): string | undefined {
 /** True when the connection that it came from is of no more use: it is gone, out of step, or reaches a standby. */
 export function endsConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
-  return error.severity !== 'ERROR' || PASSING.get('25006') === passingMessage(error, error.code);
+  const message = passingMessage(error, error.code);
+  return error.severity !== 'ERROR' || message === STANDBY || message === CHANGED;
 }
 
 /** Of those that write the same at once, all but one get this; their work is done again from its beginning. */

@@ -3,6 +3,7 @@ import type { PostgresPool as KyselyPool, PostgresPoolClient, PostgresQueryResul
 import type { Logger } from '../../runtime/logger.ts';
 import { asPostgresError, endsConnection, unavailable } from './postgres-error.ts';
 import type { PostgresSettings } from './postgres-url.ts';
+import { StatementNames } from './statement-names.ts';
 
 /** The driver gives up a little after the server should have: then it is the connection that is dead. */
 const ANSWER_MARGIN_MS = 5000;
@@ -59,6 +60,7 @@ export class PostgresPool implements KyselyPool {
   /** Kysely reads connection options from here for a second connection, which nothing here asks for. */
   readonly options = {};
   readonly #pool: Pool;
+  readonly #names = new StatementNames();
 
   constructor(deps: {
     readonly settings: PostgresSettings;
@@ -82,7 +84,7 @@ export class PostgresPool implements KyselyPool {
   /** @throws AppError `unavailable` */
   async connect(): Promise<PostgresPoolClient> {
     try {
-      return new GuardedClient(await this.#pool.connect());
+      return new GuardedClient(await this.#pool.connect(), this.#names);
     } catch (error) {
       throw asPostgresError(error);
     }
@@ -95,6 +97,7 @@ export class PostgresPool implements KyselyPool {
 
 class GuardedClient implements PostgresPoolClient {
   readonly #client: PoolClient;
+  readonly #names: StatementNames;
   #ended = false;
   /** The driver takes one statement at a time. */
   #last: Promise<unknown> = Promise.resolve();
@@ -102,8 +105,9 @@ class GuardedClient implements PostgresPoolClient {
     this.#ended = true;
   };
 
-  constructor(client: PoolClient) {
+  constructor(client: PoolClient, names: StatementNames) {
     this.#client = client;
+    this.#names = names;
     // Between two statements of a transaction nobody else listens, and an error that nobody listens to ends the process.
     client.on('error', this.#onError);
   }
@@ -125,7 +129,10 @@ class GuardedClient implements PostgresPoolClient {
   async #query<R>(text: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     if (this.#ended) throw unavailable('the connection to the database was lost; nothing was stored, try again');
     try {
-      const result: QueryResult<never> = await this.#client.query(text, parameters.map(storable));
+      // Without parameters it is sent as it is: more than one statement may be in it, and none is worth a name.
+      const name = parameters.length === 0 ? undefined : this.#names.nameOf(text);
+      const query = { text, values: parameters.map(storable), ...(name === undefined ? {} : { name }) };
+      const result: QueryResult<never> = await this.#client.query(query);
       return result as unknown as PostgresQueryResult<R>;
     } catch (error) {
       if (endsConnection(error)) this.#ended = true;
