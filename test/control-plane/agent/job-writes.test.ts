@@ -18,6 +18,16 @@ const RECONCILING = {
   timestamp: '2026-03-01T10:00:05Z',
 };
 
+/** One of many events that mean nothing. */
+function flooding(key: string) {
+  return {
+    eventKey: `condition/flood/${key}`,
+    kind: 'ConditionTransition',
+    resourceRef: { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop', name: key },
+    conditions: [{ type: 'Reconciling', status: 'True', message: 'x'.repeat(1000) }],
+  };
+}
+
 describe('the life of a job', () => {
   it('goes from intent to ready: poll, ack, status, result', async () => {
     await using server = await JobsServer.start();
@@ -163,6 +173,27 @@ describe('the life of a job', () => {
     expect((await server.result(agent, jobId, { outcome: 'failed', error: 'late' })).status).toBe(204);
     expect(await server.job(jobId)).toMatchObject({ state: 'closed', outcome: 'failed' });
     expect(await server.intent(intentId)).toMatchObject({ state: 'delivered' });
+  });
+});
+
+describe('an ack beside a flood of events', () => {
+  it('is answered before most of what came earlier (A3)', async () => {
+    await using server = await JobsServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const { jobId } = await server.bring(agent);
+    const order: string[] = [];
+    const post = async (index: number): Promise<void> => {
+      const events = Array.from({ length: 100 }, (_, event) => flooding(`${index}/${event}`));
+      const answer = await server.agents.post(agent, '/api/agent/events', { cluster_id: agent.id, events });
+      order.push(`events ${answer.status}`);
+    };
+    const flood = Array.from({ length: 60 }, async (_, index) => await post(index));
+    const { status } = await server.ack(agent, jobId);
+    order.push(`ack ${status}`);
+    await Promise.all(flood);
+    expect(order.filter((answer) => answer === 'events 204')).toHaveLength(60);
+    expect(order.indexOf('ack 204')).toBeGreaterThanOrEqual(0);
+    expect(order.indexOf('ack 204')).toBeLessThan(30);
   });
 });
 
