@@ -45,6 +45,8 @@ export class ScriptedControlPlane implements AsyncDisposable {
   token = unknownToken('svcagt');
   /** Sees every request first. */
   script: Script = () => undefined;
+  /** What is remembered of a request: the tests of the checks put a wrong operator in the place of the real one. */
+  spoil: (seen: Seen) => readonly Seen[] = (seen) => [seen];
   config: Record<string, unknown>;
   revision = 1;
   rotations = 0;
@@ -139,7 +141,7 @@ export class ScriptedControlPlane implements AsyncDisposable {
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     const macFault = this.#macFault(method, path, headers, body);
     const seen: Seen = { atMs: Date.now(), method, path, headers, body, macFault };
-    this.seen.push(seen);
+    this.seen.push(...this.spoil(seen));
     const scripted = await this.script(seen);
     if (scripted === 'cut') request.socket.destroy();
     else if (scripted !== undefined) await send(response, scripted);
