@@ -4,7 +4,8 @@ import type { Store } from '../../../src/control-plane/store/open-store.ts';
 import { storeReceipt } from '../../../src/control-plane/store/receipts.ts';
 import { ingestEvents } from '../../../src/events/ingest/ingest-events.ts';
 import type { AgentEvent } from '../../../src/protocol/event.ts';
-import { insertCluster, insertOrganization, openTestStore, temporaryFolder } from './open-test-store.ts';
+import { insertCluster, insertOrganization } from './open-test-store.ts';
+import { TEST_DATABASES, type TestDatabase } from './test-databases.ts';
 
 const ACCEPTED_AT = '2026-11-28T10:00:00.000Z';
 const REPORTED_AT = '2026-11-28T10:00:01.000Z';
@@ -12,11 +13,11 @@ const DELIVERED_AT = '2026-11-28T10:00:02.000Z';
 const CLUSTER = { id: 'c-0000000000000001', organization_id: 'org-1', slug: 'prod-eu' };
 const DELIVERED = { state: 'delivered', intentId: 'int-1', mode: 'gitops', commit: 'abc', revision: 'tree' } as const;
 
-let folder: ReturnType<typeof temporaryFolder>;
+let database: TestDatabase;
 let store: Store;
-beforeEach(async () => {
-  folder = temporaryFolder();
-  store = await openTestStore(folder.path);
+async function open(create: () => Promise<TestDatabase>): Promise<void> {
+  database = await create();
+  store = await database.open();
   await insertOrganization(store, 'org-1');
   await insertCluster(store, CLUSTER);
   await store.write(async (trx) => {
@@ -43,11 +44,7 @@ beforeEach(async () => {
       })
       .execute();
   });
-});
-afterEach(async () => {
-  await store[Symbol.asyncDispose]();
-  folder[Symbol.dispose]();
-});
+}
 
 async function report(status: 'True' | 'False', reason: string, name = 'podinfo'): Promise<void> {
   const event: AgentEvent = {
@@ -85,7 +82,13 @@ async function intent(): Promise<Record<string, unknown>> {
 
 const WAITING = { state: 'accepted', reason: null, delivered_at: null, applied_at: null, ready_at: null };
 
-describe('a report that is faster than the receipt', () => {
+describe.each(TEST_DATABASES)('a report that is faster than the receipt, on $name', ({ create }) => {
+  beforeEach(async () => await open(create));
+  afterEach(async () => {
+    await store[Symbol.asyncDispose]();
+    database[Symbol.dispose]();
+  });
+
   it('leaves the intent to be delivered, and counts once it is', async () => {
     await report('True', 'HelmReleaseReady');
     expect(await intent()).toEqual(WAITING);
