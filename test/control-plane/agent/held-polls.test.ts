@@ -7,7 +7,9 @@ import { turns } from './jobs-server.ts';
 
 const clock = new ManualClock();
 const wakeups = new Wakeups({ clock });
-const polls = new HeldPolls({ wakeups, clock });
+const touched: string[] = [];
+const lastContact = { touch: (clusterId: string) => void touched.push(clusterId) };
+const polls = new HeldPolls({ wakeups, clock, lastContact });
 
 /** What becomes of a poll's next wait, as far as it has come. */
 function follow(poll: HeldPoll): { next: Next | 'waiting' } {
@@ -56,6 +58,21 @@ describe('HeldPolls', () => {
     expect(await nexts(...followed)).toEqual(['ended', 'ended']);
     expect(clock.sleeping).toBe(sleeping);
     expect(polls.count()).toBe(0);
+  });
+
+  it('counts as contact once a minute while it is held', async () => {
+    touched.length = 0;
+    using poll = polls.hold('c-1', 150_000);
+    const followed = follow(poll);
+    for (let minute = 1; minute <= 2; minute += 1) {
+      clock.advance(60_250);
+      await turns(5);
+      expect(touched).toHaveLength(minute);
+    }
+    expect(await nexts(followed)).toEqual(['waiting']);
+    clock.advance(30_000);
+    expect(await nexts(followed)).toEqual(['ended']);
+    expect(touched).toEqual(['c-1', 'c-1']);
   });
 
   it('holds three of a cluster; a fourth ends the oldest', async () => {

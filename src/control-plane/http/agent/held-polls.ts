@@ -1,14 +1,19 @@
 import type { Clock } from '../../../runtime/clock.ts';
 import { configTopic, jobsTopic } from '../../topics.ts';
+import type { LastContact } from '../../store/last-contact.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import { DeadlineWheel, type Expiring } from './deadline-wheel.ts';
 
 /** Polls of one cluster that are held at once: a restart, a second replica (decisions, "Jobs"). */
 const MAX_HELD = 3;
 
+/** A poll that is held is contact: a cluster that waits for five minutes is not silent. */
+const CONTACT_EVERY_MS = 60_000;
+
 export interface HeldPollsDeps {
   readonly wakeups: Pick<Wakeups, 'watch' | 'unwatch'>;
   readonly clock: Clock;
+  readonly lastContact: Pick<LastContact, 'touch'>;
 }
 
 /**
@@ -35,11 +40,11 @@ export class HeldPolls {
   hold(clusterId: string, waitMs: number): HeldPoll {
     let polls = this.#clusters.get(clusterId);
     if (polls === undefined) {
-      polls = new PollsOfCluster(clusterId, this.#deps.wakeups, () => this.#clusters.delete(clusterId));
+      polls = new PollsOfCluster(clusterId, this.#deps, () => this.#clusters.delete(clusterId));
       this.#clusters.set(clusterId, polls);
     }
-    const poll = new HeldPoll(polls, this.#wheel, this.#deps.clock.now().getTime() + waitMs);
-    if (this.#isClosing) poll.expire();
+    const poll = new HeldPoll(polls, this.#wheel, this.#deps.clock.now().getTime(), waitMs);
+    if (this.#isClosing) poll.end();
     return poll;
   }
 
@@ -56,7 +61,7 @@ export class HeldPolls {
     this.#isClosing = true;
     // Copied, since each that ends is taken out.
     const all = [...this.#clusters.values()].flatMap(({ polls }) => polls);
-    for (const poll of all) poll.expire();
+    for (const poll of all) poll.end();
   }
 }
 
@@ -64,24 +69,28 @@ class PollsOfCluster {
   /** The newest last. */
   readonly polls: HeldPoll[] = [];
   readonly #clusterId: string;
-  readonly #wakeups: HeldPollsDeps['wakeups'];
+  readonly #deps: HeldPollsDeps;
   readonly #forget: () => void;
   readonly #wakeNewest = (): void => this.polls.at(-1)?.wake();
   readonly #wakeAll = (): void => {
     for (const poll of this.polls) poll.wake();
   };
 
-  constructor(clusterId: string, wakeups: HeldPollsDeps['wakeups'], forget: () => void) {
+  constructor(clusterId: string, deps: HeldPollsDeps, forget: () => void) {
     this.#clusterId = clusterId;
-    this.#wakeups = wakeups;
+    this.#deps = deps;
     this.#forget = forget;
-    wakeups.watch(jobsTopic(clusterId), this.#wakeNewest);
-    wakeups.watch(configTopic(clusterId), this.#wakeAll);
+    deps.wakeups.watch(jobsTopic(clusterId), this.#wakeNewest);
+    deps.wakeups.watch(configTopic(clusterId), this.#wakeAll);
   }
 
   add(poll: HeldPoll): void {
     this.polls.push(poll);
-    if (this.polls.length > MAX_HELD) this.polls[0]?.expire();
+    if (this.polls.length > MAX_HELD) this.polls[0]?.end();
+  }
+
+  touch(): void {
+    this.#deps.lastContact.touch(this.#clusterId);
   }
 
   remove(poll: HeldPoll): void {
@@ -94,8 +103,8 @@ class PollsOfCluster {
       if (wasNewest && !poll.hasTaken) this.#wakeNewest();
       return;
     }
-    this.#wakeups.unwatch(jobsTopic(this.#clusterId), this.#wakeNewest);
-    this.#wakeups.unwatch(configTopic(this.#clusterId), this.#wakeAll);
+    this.#deps.wakeups.unwatch(jobsTopic(this.#clusterId), this.#wakeNewest);
+    this.#deps.wakeups.unwatch(configTopic(this.#clusterId), this.#wakeAll);
     this.#forget();
   }
 }
@@ -107,16 +116,21 @@ export type Next = 'look' | 'ended';
 export class HeldPoll implements Expiring, Disposable {
   readonly #polls: PollsOfCluster;
   readonly #wheel: DeadlineWheel;
-  readonly #slot: number;
+  #slot: number;
+  /** In milliseconds: what is left of the wait after the present leg of it, which ends at `#legEnd`. */
+  #left: number;
+  #legEnd: number;
   hasTaken = false;
   #woken = false;
   #ended = false;
   #waiter: ((next: Next) => void) | undefined;
 
-  constructor(polls: PollsOfCluster, wheel: DeadlineWheel, endAtMs: number) {
+  constructor(polls: PollsOfCluster, wheel: DeadlineWheel, nowMs: number, waitMs: number) {
     this.#polls = polls;
     this.#wheel = wheel;
-    this.#slot = wheel.add(endAtMs, this);
+    this.#left = waitMs;
+    this.#legEnd = nowMs;
+    this.#slot = this.#nextLeg();
     polls.add(this);
   }
 
@@ -144,7 +158,15 @@ export class HeldPoll implements Expiring, Disposable {
     else this.#resume('look');
   }
 
+  /** A leg of the wait is over: for the wheel. */
   expire(): void {
+    if (this.#left > 0) {
+      this.#polls.touch();
+      this.#slot = this.#nextLeg();
+    } else this.end();
+  }
+
+  end(): void {
     this.#ended = true;
     this[Symbol.dispose]();
     this.#resume('ended');
@@ -153,6 +175,13 @@ export class HeldPoll implements Expiring, Disposable {
   [Symbol.dispose](): void {
     this.#wheel.remove(this.#slot, this);
     this.#polls.remove(this);
+  }
+
+  #nextLeg(): number {
+    const leg = Math.min(this.#left, CONTACT_EVERY_MS);
+    this.#left -= leg;
+    this.#legEnd += leg;
+    return this.#wheel.add(this.#legEnd, this);
   }
 
   #resume(next: Next): void {

@@ -60,7 +60,7 @@ async function wait(
 ): Promise<readonly Job[] | undefined> {
   const { request, reply } = poll;
   using place = polls.hold(agentOf(request).cluster.id, poll.waitMs);
-  const leave = (): void => place.expire();
+  const leave = (): void => place.end();
   reply.raw.on('close', leave);
   try {
     let answer = await lookFirst(deps, offers, poll);
