@@ -2,6 +2,8 @@ import type { Clock } from '../runtime/clock.ts';
 
 /** Wakings of a wake-up of everything that come together. */
 const SPREAD_STEP_MS = 50;
+/** Topics woken in a millisecond then: each costs a few reads. */
+const MAX_PER_MS = 1;
 
 /** Topics whose version is remembered. A forgotten one reads as changed, which costs a look, never a lost wake-up. */
 const MAX_TOPICS = 50_000;
@@ -109,7 +111,7 @@ export class Wakeups {
 
   /**
    * Anything may have changed: every topic reads as changed at once, and those who wait are woken a few at a time over
-   * `spreadMs`, so that tens of thousands do not look in one moment.
+   * `spreadMs`, longer where there are many, so that tens of thousands do not look in one moment.
    *
    * @throws the signal's reason when aborted first
    */
@@ -118,7 +120,8 @@ export class Wakeups {
     this.#versions.clear();
     this.#forgottenAt = this.#latest;
     const topics = [...this.#waiting.keys()];
-    const steps = Math.max(1, Math.min(topics.length, Math.floor(spreadMs / SPREAD_STEP_MS)));
+    const overMs = Math.max(spreadMs, topics.length / MAX_PER_MS);
+    const steps = Math.max(1, Math.min(topics.length, Math.floor(overMs / SPREAD_STEP_MS)));
     const perStep = Math.ceil(topics.length / steps);
     for (let start = 0; start < topics.length; start += perStep) {
       if (start > 0) await this.#clock.sleep(SPREAD_STEP_MS, signal);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Wakeups } from '../../src/control-plane/wakeups.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -34,6 +34,24 @@ describe('Wakeups', () => {
     controller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
     expect(clock.sleeping).toBe(0);
+  });
+
+  it('wakes everybody a few at a time when anything may have changed, and misses nobody who was about to wait', async () => {
+    const clock = new ManualClock();
+    const wakeups = new Wakeups({ clock });
+    const seen = wakeups.version('about-to-wait');
+    const woken: number[] = [];
+    const topics = Array.from({ length: 400 }, (_, n) => `topic-${n}`);
+    for (const [n, topic] of topics.entries()) wakeups.watch(topic, () => woken.push(n));
+    const all = wakeups.wakeAll(1000, NEVER);
+    expect(await wakeups.waitFor('about-to-wait', seen, NEVER, 1000)).toBe('notified');
+    expect(woken).toHaveLength(20);
+    for (let step = 0; step < 19; step += 1) {
+      clock.advance(50);
+      await vi.waitFor(() => expect(woken).toHaveLength(40 + step * 20));
+    }
+    await all;
+    expect(new Set(woken).size).toBe(400);
   });
 
   it('forgets old topics rather than grow, and then says look again', async () => {

@@ -123,6 +123,19 @@ describe('a database that is gone for a while (S2)', () => {
     await insertOrganization(store, 'org-8');
   });
 
+  it('goes on through a newer version that changes its tables under statements that were prepared', async () => {
+    const url = await server.createDatabase();
+    await using store = await openStoreAt(`${url}?pool_max_conns=3`);
+    await insertOrganization(store, 'org-1');
+    const all = async (): Promise<unknown[]> => await store.db.selectFrom('organizations').selectAll().execute();
+    const touch = async (): Promise<number> =>
+      await store.write(async (trx) => (await trx.selectFrom('organizations').selectAll().execute()).length);
+    for (let n = 0; n < 5; n += 1) expect([await touch(), (await all()).length]).toEqual([1, 1]);
+    await server.query('ALTER TABLE organizations ADD COLUMN later text', url);
+    expect(await touch()).toBe(1);
+    await vi.waitFor(async () => expect(await all()).toMatchObject([{ id: 'org-1', later: null }]), SECONDS);
+  });
+
   it('waits for nobody for ever: what another has locked is answered with 503', async () => {
     const url = await server.createDatabase();
     await using store = await openStoreAt(`${url}?lock_timeout=200&statement_timeout=400`);
