@@ -190,7 +190,9 @@ export const Reason = {
   OperatorTooOld: 'OperatorTooOld',
   /** VersionSupported=True: the two versions work together. */
   WithinSkew: 'WithinSkew',
-  /** Disconnected=True, set by the control plane: no contact for three heartbeats. */
+  /** Disconnected=True, set by the control plane: no contact for three heartbeats. Its applications go on running. */
   NoContact: 'NoContact',
+  /** Connected=True, set by the control plane: the cluster called within three heartbeats. */
+  WithinHeartbeat: 'WithinHeartbeat',
 } as const;
 export type Reason = (typeof Reason)[keyof typeof Reason];

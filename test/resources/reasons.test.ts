@@ -21,9 +21,11 @@ describe('condition reasons', () => {
 
   it('are set somewhere, or say that they are not yet', () => {
     const root = join(import.meta.dirname, '..', '..', 'src');
-    const files = globSync('**/*.ts', { cwd: root }).filter((file) => file !== join('resources', 'reasons.ts'));
+    // The one defines them, the other reads what was reported.
+    const others = [join('resources', 'reasons.ts'), join('events', 'ingest', 'channel-reasons.ts')];
+    const files = globSync('**/*.ts', { cwd: root }).filter((file) => !others.includes(file));
     const program = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
-    const unset = Object.keys(Reason).filter((name) => !new RegExp(`\\bReason\\.${name}\\b|'${name}'`).test(program));
+    const unset = Object.keys(Reason).filter((name) => !new RegExp(`\\bReason\\.${name}\\b`).test(program));
     const said = [...source.matchAll(/Not set yet\. \*\/\s+(\w+):/g)].map((match) => match[1]);
     expect(said).toEqual(unset);
   });

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { NO_CONTACT, WITHIN_HEARTBEAT } from '../connection-reasons.ts';
+import { Reason } from '../../resources/reasons.ts';
 import { appendAudit } from './audit.ts';
 import type { ClusterRow, Database } from './schema.ts';
 
@@ -48,7 +48,8 @@ export async function noteConnection(
     .where('disconnected_at', 'is not distinct from', cluster.disconnected_at)
     .executeTakeFirst();
   if (result.numUpdatedRows === 0n) return;
-  const [type, reason] = state === 'disconnected' ? ['Disconnected', NO_CONTACT] : ['Connected', WITHIN_HEARTBEAT];
+  const [type, reason] =
+    state === 'disconnected' ? ['Disconnected', Reason.NoContact] : ['Connected', Reason.WithinHeartbeat];
   await appendAudit(trx, {
     organizationId: cluster.organization_id,
     clusterId: cluster.id,

@@ -1,6 +1,6 @@
 import type { Condition } from '../../../protocol/condition.ts';
 import type { ClusterRow } from '../../store/schema.ts';
-import { NO_CONTACT, NOT_REGISTERED, WITHIN_HEARTBEAT } from '../../connection-reasons.ts';
+import { Reason } from '../../../resources/reasons.ts';
 import { silenceLimitMs } from '../../contact-watch.ts';
 
 /**
@@ -16,16 +16,16 @@ export function connectionConditions(
 ): Condition[] {
   const { last_contact_at: lastContactAt, disconnected_at: disconnectedAt } = cluster;
   if (lastContactAt === null) {
-    return both(false, NOT_REGISTERED, 'no operator has registered with this record yet', undefined);
+    return both(false, Reason.NotRegistered, 'no operator has registered with this record yet', undefined);
   }
   const message = `last contact at ${lastContactAt}`;
   if (disconnectedAt !== null && lastContactAt <= disconnectedAt)
-    return both(false, NO_CONTACT, message, disconnectedAt);
+    return both(false, Reason.NoContact, message, disconnectedAt);
   const contact = Math.max(Date.parse(lastContactAt), listeningSince.getTime());
   const lostAt = new Date(contact + silenceLimitMs(cluster));
   return lostAt < now
-    ? both(false, NO_CONTACT, message, lostAt.toISOString())
-    : both(true, WITHIN_HEARTBEAT, message, undefined);
+    ? both(false, Reason.NoContact, message, lostAt.toISOString())
+    : both(true, Reason.WithinHeartbeat, message, undefined);
 }
 
 function both(connected: boolean, reason: string, message: string, at: string | undefined): Condition[] {
