@@ -145,6 +145,7 @@ export class ClusterSession {
       broughtBy: (subject) => this.#core.broughtBy(subject),
       onRefusedPayload: (job, event, message) =>
         this.#events.enqueue(refusedPayloadEvent(event, job, this.#status, message, clock.now())),
+      onFault: (what, fault) => this.#health.note(what, fault),
       onConditions: (conditions) => this.#status.setConditions(conditions),
     });
     this.#core = new Core({

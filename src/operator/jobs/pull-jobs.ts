@@ -40,6 +40,8 @@ export interface PullJobsDeps {
   readonly broughtBy: (subject: JobSubject) => string | undefined;
   /** A payload was refused in a way that is audited. */
   readonly onRefusedPayload: (job: Job, event: NonNullable<PayloadRefusal['event']>, message: string) => void;
+  /** `what` does not work for this fault; undefined: it works (again). */
+  readonly onFault: (what: string, fault: unknown) => void;
   readonly onConditions: (conditions: readonly Omit<Condition, 'lastTransitionTime'>[]) => void;
   readonly clock: Clock;
   readonly random: () => number;
@@ -48,6 +50,7 @@ export interface PullJobsDeps {
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
 const SWEEP_MS = 30_000;
+const JOURNAL_FAULT = 'the job journal cannot be read or written, and no job is taken before';
 /** The next poll waits for the acks of the last one for so long. */
 const ACK_MS = 1000;
 
@@ -118,7 +121,7 @@ export class PullJobs implements Reporter {
       contact,
       isPull: () => this.#isLoaded && policy().mode === 'pull',
       room: () => Math.min(this.#journal.room, this.#reports.room),
-      take: async (jobs, signal) => await intake.take(jobs, signal),
+      take: async (jobs, signal) => await this.#take(intake, jobs, signal),
       acknowledged: async (signal) => await this.#untilAcknowledged(signal),
       onFault: (message) => {
         this.#fault = message;
@@ -176,13 +179,28 @@ export class PullJobs implements Reporter {
         const found = await this.#journal.load(signal);
         for (const open of found) this.#desk.admit(open);
         this.#isLoaded = true;
+        this.#deps.onFault(JOURNAL_FAULT, undefined);
         if (found.length > 0) logger.info({ jobs: found.length }, 'open jobs of before the start are taken up again');
         return;
       } catch (error) {
         signal.throwIfAborted();
+        // A Role of before the journal lacks its rights; other modes do without.
+        this.#deps.onFault(JOURNAL_FAULT, this.#deps.policy().mode === 'pull' ? error : undefined);
         logger.warn({ err: error, attempt }, 'the job journal cannot be read yet; no jobs are asked for before');
         await clock.sleep(backoffMs(RETRY, attempt, random), signal);
       }
+    }
+  }
+
+  async #take(intake: JobIntake, jobs: readonly unknown[], signal: AbortSignal): Promise<number> {
+    try {
+      const taken = await intake.take(jobs, signal);
+      this.#deps.onFault(JOURNAL_FAULT, undefined);
+      return taken;
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.onFault(JOURNAL_FAULT, error);
+      throw error;
     }
   }
 
