@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Store } from './open-store.ts';
 
@@ -33,13 +34,16 @@ export class LastContact implements AsyncDisposable {
 
   /** Stores what is pending. Call every few seconds; on a failure the contacts stay pending. */
   async flush(): Promise<void> {
-    const taken = [...this.#pending];
+    // In one order, so that replicas that flush at once do not lock each other out.
+    const taken = [...this.#pending].sort(([a], [b]) => (a < b ? -1 : 1));
     for (let start = 0; start < taken.length; start += FLUSH_CHUNK) {
       const chunk = taken.slice(start, start + FLUSH_CHUNK);
       await this.#store.write(async (trx) => {
-        for (const [id, at] of chunk) {
-          await trx.updateTable('clusters').set({ last_contact_at: at }).where('id', '=', id).execute();
-        }
+        // The columns of VALUES have these names in SQLite and PostgreSQL alike. Another replica may know of a later contact.
+        await sql`UPDATE clusters SET last_contact_at = contact.column2
+            FROM (VALUES ${sql.join(chunk.map(([id, at]) => sql`(${id}, ${at})`))}) AS contact
+           WHERE clusters.id = contact.column1
+             AND (clusters.last_contact_at IS NULL OR clusters.last_contact_at < contact.column2)`.execute(trx);
       });
       for (const [id, at] of chunk) {
         if (this.#pending.get(id) === at) this.#pending.delete(id);

@@ -41,12 +41,12 @@ export async function organizationIds(store: Pick<Store, 'db'>): Promise<string[
 /** A Pending record that is allowed nothing. */
 export async function insertCluster(
   store: Pick<Store, 'write'>,
-  cluster: Pick<PendingCluster, 'id' | 'organization_id'>,
+  cluster: Pick<PendingCluster, 'id' | 'organization_id'> & { readonly slug?: string },
 ): Promise<void> {
   await store.write(async (trx) => {
     await insertPendingCluster(trx, {
-      ...cluster,
       slug: 'prod-eu',
+      ...cluster,
       display_name: 'prod-eu',
       connectivity_mode: 'gitops',
       allowed_namespaces: '[]',
