@@ -226,7 +226,12 @@ async function hasFlux(api: ClusterApi): Promise<boolean> {
 }
 
 /** What a cluster's admin does once: custom resources, namespaces, and the Cluster resource with its token. */
-export async function prepareCluster(api: ClusterApi, cluster: ClusterSpec, baseUrl: string, token: string): Promise<void> {
+export async function prepareCluster(
+  api: ClusterApi,
+  cluster: ClusterSpec,
+  baseUrl: string,
+  token: string,
+): Promise<void> {
   const apply = async (object: KubeObject): Promise<void> => {
     await api.apply(object, { fieldManager: FIELD_MANAGER, force: true });
   };
