@@ -13,6 +13,8 @@ export interface AgentCall {
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>>;
   readonly ifNoneMatch?: string;
+  /** `Service-Config-Revision` that the caller knows of: a held poll ends at once where there is a newer one. */
+  readonly configRevision?: string;
   /** The server may hold the request for so long, in seconds. */
   readonly holdSeconds?: number;
 }
@@ -123,6 +125,7 @@ export class AgentClient implements AsyncDisposable {
     const headers: Record<string, string> = { accept: AGENT_MEDIA_TYPE, 'user-agent': this.#deps.userAgent };
     if (call.body !== undefined) headers['content-type'] = AGENT_MEDIA_TYPE;
     if (call.ifNoneMatch !== undefined) headers['if-none-match'] = call.ifNoneMatch;
+    if (call.configRevision !== undefined) headers[CONFIG_REVISION_HEADER] = call.configRevision;
     if (identity === undefined) return headers;
     headers['authorization'] = `Bearer ${identity.token.expose()}`;
     if (call.method !== 'GET') {

@@ -1,6 +1,6 @@
 import { JobsResponse } from '../../protocol/job.ts';
 import { compileParser } from '../../protocol/parse.ts';
-import { backoffMs } from '../../runtime/backoff.ts';
+import { askedWaitMs, backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { Wake } from '../../runtime/wake.ts';
@@ -8,7 +8,7 @@ import type { AgentAnswer } from '../agent-answer.ts';
 import { AGENT_PATHS } from '../agent-paths.ts';
 import type { AgentSession } from '../agent-session.ts';
 import type { Contact } from '../contact.ts';
-import { HoldTime } from './hold-time.ts';
+import { HoldTime } from '../hold-time.ts';
 
 export interface JobPollDeps {
   readonly session: Pick<AgentSession, 'call' | 'opened' | 'clusterId'>;
@@ -34,10 +34,14 @@ export interface JobPollDeps {
 const RETRY = { minMs: 1000, maxMs: 60_000 };
 /** After an answer that is no retry case. */
 const REFUSED_MS = 300_000;
-/** So that the operators of one proxy do not all come back in one instant. */
-const RECONNECT_JITTER_MS = 250;
 const LONGEST_WAIT_SECONDS = 50;
 const MAX_EARLY = 2;
+
+/** How long a poll was to be held, and how long it was. */
+interface Poll {
+  readonly holdSeconds: number;
+  readonly elapsedMs: number;
+}
 
 const parseJobs = compileParser(JobsResponse);
 
@@ -55,10 +59,12 @@ export class JobPoll {
   /** In milliseconds; no poll before, whatever rings. */
   #notBefore = 0;
   #held: AbortController | undefined;
+  /** Of the configuration, as the last answer named it. */
+  #revision: string | undefined;
 
   constructor(deps: JobPollDeps) {
     this.#deps = deps;
-    this.#hold = new HoldTime(deps.longestWaitSeconds ?? LONGEST_WAIT_SECONDS);
+    this.#hold = new HoldTime(deps.longestWaitSeconds ?? LONGEST_WAIT_SECONDS, deps.random);
   }
 
   /** There is room again, or the mode may be another one. */
@@ -98,7 +104,7 @@ export class JobPoll {
   async #poll(signal: AbortSignal): Promise<number> {
     const { session, clock } = this.#deps;
     await session.opened(signal);
-    const holdSeconds = this.#hold.seconds;
+    const holdSeconds = this.#hold.next();
     const query = new URLSearchParams({ cluster: session.clusterId ?? '', wait: String(holdSeconds) });
     const held = new AbortController();
     this.#held = held;
@@ -107,7 +113,9 @@ export class JobPoll {
     const path = `${AGENT_PATHS.jobs}?${query.toString()}`;
     let answer: AgentAnswer;
     try {
-      answer = await session.call({ method: 'GET', path, holdSeconds }, either);
+      // Without it a change between two polls would be told only when the second ends.
+      const known = this.#revision === undefined ? {} : { configRevision: this.#revision };
+      answer = await session.call({ method: 'GET', path, holdSeconds, ...known }, either);
     } catch (error) {
       signal.throwIfAborted();
       if (held.signal.aborted) return 0;
@@ -115,15 +123,18 @@ export class JobPoll {
     } finally {
       this.#held = undefined;
     }
-    return await this.#take(answer, clock.now().getTime() - started, signal);
+    return await this.#take(answer, { holdSeconds, elapsedMs: clock.now().getTime() - started }, signal);
   }
 
-  async #take(answer: AgentAnswer, elapsedMs: number, signal: AbortSignal): Promise<number> {
+  async #take(answer: AgentAnswer, poll: Poll, signal: AbortSignal): Promise<number> {
     switch (answer.state) {
       case 'ok': {
         const { jobs } = parseJobs(answer.body);
         this.#deps.onFault(undefined);
-        if (jobs.length === 0) return this.#emptied(elapsedMs);
+        const isSameConfig = answer.revision === this.#revision;
+        this.#revision = answer.revision;
+        if (jobs.length === 0) return this.#emptied(poll, isSameConfig);
+        this.#hold.answered();
         const taken = await this.#deps.take(jobs, signal);
         // Until they are acknowledged each poll is answered with them, at once.
         await this.#deps.acknowledged(signal);
@@ -140,33 +151,33 @@ export class JobPoll {
         return REFUSED_MS * (1 + this.#deps.random() / 5);
       }
       case 'unavailable':
-        return this.#unavailable(answer, elapsedMs);
+        return this.#unavailable(answer, poll);
     }
   }
 
-  #emptied(elapsedMs: number): number {
+  #emptied({ elapsedMs, holdSeconds }: Poll, isSameConfig: boolean): number {
     if (!this.#hold.wasHeld(elapsedMs)) return this.#answeredEarly();
     this.#early = 0;
     this.#failures = 0;
-    this.#hold.lasted();
-    return this.#jitter();
+    const pause = this.#hold.emptied(elapsedMs, holdSeconds);
+    // A new configuration ends the poll of one cluster; what else ends one early, a stop, ends those of all.
+    return isSameConfig ? pause : this.#hold.jitter();
   }
 
   /** A control plane with a new configuration answers early; one that never holds must not be asked in a busy loop. */
   #answeredEarly(): number {
     this.#early += 1;
-    return this.#early <= MAX_EARLY ? this.#jitter() : this.#retry();
+    return this.#early <= MAX_EARLY ? this.#hold.jitter() : this.#retry();
   }
 
-  #unavailable(answer: Extract<AgentAnswer, { readonly state: 'unavailable' }>, elapsedMs: number): number {
+  #unavailable(answer: Extract<AgentAnswer, { readonly state: 'unavailable' }>, { elapsedMs }: Poll): number {
     if (answer.cut && answer.retryAfterMs === undefined && this.#hold.wasHeld(elapsedMs)) {
-      this.#hold.cut(elapsedMs);
-      const { seconds } = this.#hold;
-      this.#deps.logger.debug({ seconds }, 'the held poll was cut and counts as an empty one; the next is shorter');
-      return this.#jitter();
+      this.#deps.logger.debug({ elapsedMs }, 'the held poll was cut and counts as an empty one; the next is shorter');
+      return this.#hold.cut(elapsedMs);
     }
     if (!answer.answered) this.#deps.contact.failed(answer.message);
-    return Math.max(answer.retryAfterMs ?? 0, this.#retry()) + this.#jitter();
+    this.#hold.failed();
+    return askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
   }
 
   #pause(ms: number): void {
@@ -175,10 +186,7 @@ export class JobPoll {
 
   #retry(): number {
     this.#failures += 1;
-    return backoffMs(RETRY, this.#failures, this.#deps.random);
-  }
-
-  #jitter(): number {
-    return Math.round(this.#deps.random() * RECONNECT_JITTER_MS);
+    // Wide from the first on: of those who meet a control plane that is away, most met it in the same second.
+    return backoffMs(RETRY, this.#failures + 2, this.#deps.random);
   }
 }

@@ -130,6 +130,14 @@ describe('A5: a proxy that cuts held polls', () => {
     await expect.poll(() => run.taken.length).toBe(1);
   });
 
+  it('names the configuration that the last answer named, so that a change in between ends the next at once', async () => {
+    await using run = await PollRun.start();
+    await run.hold(300);
+    const { response } = await run.next();
+    expect(run.plane.requests.map(({ headers }) => headers['service-config-revision'])).toEqual([undefined, '1']);
+    run.plane.answer(response, 200, { jobs: [] });
+  });
+
   it('grows to the longest wait where nothing cuts it', async () => {
     await using run = await PollRun.start(300);
     const waits: number[] = [];
