@@ -23,6 +23,9 @@ export const CREDENTIAL_ACCEPTED = {
   message: 'The control plane accepts the credential.',
 } as const satisfies Omit<Condition, 'lastTransitionTime'>;
 
+/** What calls are made with. */
+export type AgentTransport = Pick<AgentClient, 'call'>;
+
 export interface AgentSessionDeps {
   readonly contact: Contact;
   readonly logger: Logger;
@@ -49,7 +52,7 @@ export interface AgentSessionDeps {
  */
 export class AgentSession {
   readonly #deps: AgentSessionDeps;
-  #client: AgentClient | undefined;
+  #client: AgentTransport | undefined;
   #identity: AgentIdentity | undefined;
   #state: 'unregistered' | 'open' | 'stopped' = 'unregistered';
   #opened = Promise.withResolvers<void>();
@@ -73,7 +76,7 @@ export class AgentSession {
   }
 
   /** Whether this very client and credential are in use, or were refused. */
-  uses(client: AgentClient, identity: AgentIdentity): boolean {
+  uses(client: AgentTransport, identity: AgentIdentity): boolean {
     return (
       this.#client === client &&
       this.#identity?.token.expose() === identity.token.expose() &&
@@ -81,7 +84,7 @@ export class AgentSession {
     );
   }
 
-  use(client: AgentClient, identity: AgentIdentity): void {
+  use(client: AgentTransport, identity: AgentIdentity): void {
     this.#client = client;
     this.#identity = identity;
     this.#open();

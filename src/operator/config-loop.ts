@@ -1,6 +1,6 @@
 import { AgentConfig } from '../protocol/agent-config.ts';
 import { compileParser } from '../protocol/parse.ts';
-import { backoffMs } from '../runtime/backoff.ts';
+import { askedWaitMs, backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { untilAborted } from '../runtime/until-aborted.ts';
@@ -9,6 +9,7 @@ import type { AgentAnswer } from './agent-answer.ts';
 import { AGENT_PATHS } from './agent-paths.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { Contact } from './contact.ts';
+import { HoldTime } from './hold-time.ts';
 
 export interface ConfigLoopDeps {
   readonly session: AgentSession;
@@ -27,13 +28,8 @@ export const PROBE_MS = 15 * 60_000;
 const RETRY = { minMs: 1000, maxMs: 30_000 };
 /** Below the 60 s of silence after which `Connected` turns False. */
 const LONGEST_WAIT_SECONDS = 50;
-const SHORTEST_WAIT_SECONDS = 5;
-/** A request that ends sooner did not end because some proxy limits how long it may be held. */
-const HELD_MS = 2000;
 /** A newer revision was seen elsewhere: so long the held request may take to bring it by itself. */
 const REVISION_GRACE_MS = 1000;
-/** So that the operators of one proxy do not all come back in one instant. */
-const RECONNECT_JITTER_MS = 250;
 const NOT_SERVED_MS = 300_000;
 /** In pull mode, between two requests, however fast the revisions change. */
 const SPACING_MS = 500;
@@ -52,7 +48,7 @@ export class ConfigLoop {
   /** Settles at the next answer. */
   #taken = Promise.withResolvers<void>();
   #etag: string | undefined;
-  #waitSeconds = 30;
+  readonly #hold: HoldTime;
   #failures = 0;
   #revision: string | undefined;
   #newest: string | undefined;
@@ -68,6 +64,7 @@ export class ConfigLoop {
   constructor(deps: ConfigLoopDeps) {
     this.#deps = deps;
     this.#isServed = deps.isServed;
+    this.#hold = new HoldTime(LONGEST_WAIT_SECONDS, deps.random);
     deps.session.onStopped(() => this.#wake.ring());
   }
 
@@ -143,7 +140,7 @@ export class ConfigLoop {
   /** One request. Answers how long to pause after it, in milliseconds. */
   async #step(signal: AbortSignal): Promise<number> {
     const isHeld = this.#deps.session.state === 'open' && this.#etag !== undefined && !this.#isPull;
-    const holdSeconds = isHeld ? this.#waitSeconds : 0;
+    const holdSeconds = isHeld ? this.#hold.next() : 0;
     const started = this.#deps.clock.now().getTime();
     const held = new AbortController();
     this.#held = held;
@@ -174,9 +171,10 @@ export class ConfigLoop {
         this.#revision = answer.revision ?? this.#newest;
         this.#tellTaken();
         if (this.#isPull) return SPACING_MS;
-        this.#lengthen();
         // An empty answer to a request that should have been held must not turn into a busy loop.
-        return poll.holdSeconds > 0 && poll.elapsedMs >= HELD_MS ? this.#jitter() : 1000 + this.#jitter();
+        return poll.holdSeconds > 0 && this.#hold.wasHeld(poll.elapsedMs)
+          ? this.#hold.emptied(poll.elapsedMs, poll.holdSeconds)
+          : 1000 + this.#hold.jitter();
       case 'refused':
         if (this.#deps.session.state === 'stopped') return 0;
         if (answer.status === 404) return NOT_SERVED_MS;
@@ -184,13 +182,14 @@ export class ConfigLoop {
         this.#etag = undefined;
         return this.#retry();
       case 'unavailable': {
-        const cut = answer.cut && poll.holdSeconds > 0 && poll.elapsedMs >= HELD_MS;
+        const cut = answer.cut && poll.holdSeconds > 0 && this.#hold.wasHeld(poll.elapsedMs);
         if (cut && answer.retryAfterMs === undefined) {
-          this.#shorten(poll.elapsedMs);
-          return this.#jitter();
+          this.#deps.logger.debug(poll, 'the held request was cut, the next one is shorter');
+          return this.#hold.cut(poll.elapsedMs);
         }
         if (!answer.answered) this.#deps.contact.failed(answer.message);
-        return Math.max(answer.retryAfterMs ?? 0, this.#retry()) + this.#jitter();
+        this.#hold.failed();
+        return askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
       }
     }
   }
@@ -207,6 +206,7 @@ export class ConfigLoop {
       return this.#retry();
     }
     const first = this.#etag === undefined;
+    this.#hold.answered();
     this.#etag = etag;
     this.#revision = revision;
     this.#isPull = config.connectivity_mode === 'pull';
@@ -215,7 +215,7 @@ export class ConfigLoop {
     this.#tellTaken();
     if (this.#isPull) return SPACING_MS;
     // Without an ETag the server cannot hold a request, so this is a plain poll.
-    return etag === undefined ? this.#waitSeconds * 1000 : first ? 0 : 1;
+    return etag === undefined ? this.#hold.next() * 1000 : first ? 0 : 1;
   }
 
   /** Gives up a held request that has not brought a revision which another answer named. */
@@ -235,25 +235,13 @@ export class ConfigLoop {
     this.#taken = Promise.withResolvers();
   }
 
-  #shorten(elapsedMs: number): void {
-    this.#waitSeconds = Math.max(SHORTEST_WAIT_SECONDS, Math.floor((elapsedMs / 1000) * 0.8));
-    this.#deps.logger.debug({ waitSeconds: this.#waitSeconds }, 'the held request was cut, the next one is shorter');
-  }
-
-  #lengthen(): void {
-    this.#waitSeconds = Math.min(LONGEST_WAIT_SECONDS, this.#waitSeconds + 1);
-  }
-
   #pause(ms: number): void {
     this.#notBefore = Math.max(this.#notBefore, this.#deps.clock.now().getTime() + ms);
   }
 
-  #jitter(): number {
-    return Math.round(this.#deps.random() * RECONNECT_JITTER_MS);
-  }
-
   #retry(): number {
     this.#failures += 1;
-    return backoffMs(RETRY, this.#failures, this.#deps.random);
+    // Wide from the first on: of those who meet a control plane that is away, most met it in the same second.
+    return backoffMs(RETRY, this.#failures + 2, this.#deps.random);
   }
 }

@@ -5,7 +5,7 @@ import { CLUSTER_RULES } from '../resources/cluster-rules.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { brokenRule } from '../resources/object-rule.ts';
 import { Reason } from '../resources/reasons.ts';
-import { backoffMs } from '../runtime/backoff.ts';
+import { askedWaitMs, backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Secret } from '../runtime/secret.ts';
@@ -217,7 +217,7 @@ export class Registrar {
       case 'unavailable':
         if (outcome.answered) contact.answered();
         else contact.failed(outcome.message);
-        return Math.max(outcome.retryAfterMs ?? 0, this.#retry());
+        return askedWaitMs(outcome.retryAfterMs, this.#retry(), this.#deps.random);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Condition } from '../protocol/condition.ts';
 import { Reason } from '../resources/reasons.ts';
-import { backoffMs } from '../runtime/backoff.ts';
+import { askedWaitMs, backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { Wake } from '../runtime/wake.ts';
@@ -128,7 +128,7 @@ export class RotationLoop {
       case 'unavailable':
         this.#failed(
           outcome.message,
-          Math.max(outcome.retryAfterMs ?? 0, backoffMs(RETRY, this.#failures + 1, random)),
+          askedWaitMs(outcome.retryAfterMs, backoffMs(RETRY, this.#failures + 1, random), random),
         );
     }
   }

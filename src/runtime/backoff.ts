@@ -15,3 +15,18 @@ export function backoffMs(policy: BackoffPolicy, attempt: number, random: () => 
   const ceiling = Math.min(policy.maxMs, policy.minMs * 2 ** Math.min(attempt, 30));
   return Math.round(policy.minMs + random() * Math.max(0, ceiling - policy.minMs));
 }
+
+/** At most so much is added to a wait that a server named. */
+const LONGEST_SPREAD_MS = 60_000;
+
+/**
+ * The wait where a server may have named one (`Retry-After`), in milliseconds: no shorter than either, and up to twice what
+ * was named. A server that comes back names the same to everybody, and without that they would all return in one instant.
+ *
+ * @param askedMs what the server named
+ * @param ownMs what would be waited without
+ */
+export function askedWaitMs(askedMs: number | undefined, ownMs: number, random: () => number): number {
+  if (askedMs === undefined || askedMs === 0) return ownMs;
+  return Math.max(ownMs, Math.round(askedMs + random() * Math.min(askedMs, LONGEST_SPREAD_MS)));
+}

@@ -1,5 +1,6 @@
+import type { EventLogMark } from '../../protocol/event-log.ts';
 import { MAX_EVENT_POST_BYTES, MAX_EVENTS_PER_POST, type AgentEvent } from '../../protocol/event.ts';
-import { backoffMs } from '../../runtime/backoff.ts';
+import { askedWaitMs, backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { Wake } from '../../runtime/wake.ts';
@@ -7,7 +8,7 @@ import { EventBuffer, type BufferedEvent } from './event-buffer.ts';
 
 /** How a post of events ended. */
 export type PostOutcome =
-  | { readonly state: 'accepted' }
+  | { readonly state: 'accepted'; readonly log?: EventLogMark }
   /** Never taken as it is (400, 413); `index` names the event at fault where the answer does. */
   | { readonly state: 'rejected'; readonly tooLarge: boolean; readonly index?: number; readonly message: string }
   /** Try again, not before `afterMs` where that is given. */
@@ -120,8 +121,9 @@ export class EventBatcher {
         continue;
       }
       failures += 1;
-      const { message, afterMs = 0 } = outcome;
-      const wait = Math.max(afterMs, backoffMs(RETRY, failures, this.#deps.random));
+      const { message, afterMs } = outcome;
+      const { random } = this.#deps;
+      const wait = askedWaitMs(afterMs, backoffMs(RETRY, failures, random), random);
       this.#deps.logger.debug({ message, wait, waiting: this.#pending() }, 'events are kept and sent again');
       await this.#deps.clock.sleep(wait, signal);
     } while (failures > 0 || this.#pending() >= this.#deps.batch().size);

@@ -1,4 +1,4 @@
-import { backoffMs } from '../../runtime/backoff.ts';
+import { askedWaitMs, backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { Wake } from '../../runtime/wake.ts';
@@ -121,7 +121,7 @@ export class SendLane {
     this.#failed.add(key);
     this.#failures += 1;
     const laneMs = this.#failed.size >= OUTAGE ? backoffMs(RETRY, this.#failures, random) : 0;
-    this.#notBefore = Math.max(this.#notBefore, now + Math.max(laneMs, askedMs ?? 0));
+    this.#notBefore = Math.max(this.#notBefore, now + askedWaitMs(askedMs, laneMs, random));
     this.#waiting.add(key);
   }
 }
