@@ -1,4 +1,5 @@
 import { CONFIG_REVISION_HEADER } from '../protocol/agent-config.ts';
+import { EVENT_LOG_HEADER, parseEventLogMark, type EventLogMark } from '../protocol/event-log.ts';
 import { ERROR_STATUS, type ErrorCode } from '../protocol/app-error.ts';
 import { parseExactJson } from '../protocol/exact-json.ts';
 import { AGENT_MEDIA_TYPE } from '../protocol/media-type.ts';
@@ -13,6 +14,8 @@ export type AgentAnswer =
       readonly etag?: string;
       /** `Service-Config-Revision` of this very answer. */
       readonly revision?: string;
+      /** `Service-Event-Log` of this very answer. */
+      readonly eventLog?: EventLogMark;
     }
   /** The control plane itself refused: its media type and a known code. */
   | {
@@ -47,10 +50,10 @@ export interface RawAnswer {
  */
 export function classifyAnswer(raw: RawAnswer, now: Date): AgentAnswer {
   const { status } = raw;
-  if (status === 204 || status === 304) return { state: 'ok', status, body: undefined, ...aboutConfig(raw) };
+  if (status === 204 || status === 304) return { state: 'ok', status, body: undefined, ...aside(raw) };
   const json = hasAgentMediaType(raw) ? parseObject(raw.text) : undefined;
   if (status >= 200 && status < 300) {
-    if (json !== undefined) return { state: 'ok', status, body: json, ...aboutConfig(raw) };
+    if (json !== undefined) return { state: 'ok', status, body: json, ...aside(raw) };
     return unavailable(raw, now, `answered ${status} with something that is not ${AGENT_MEDIA_TYPE}`);
   }
   const code = json === undefined ? undefined : knownCode(json['error']);
@@ -89,10 +92,15 @@ function hasAgentMediaType(raw: RawAnswer): boolean {
   return type.trim().toLowerCase() === AGENT_MEDIA_TYPE;
 }
 
-function aboutConfig(raw: RawAnswer): { readonly etag?: string; readonly revision?: string } {
+function aside(raw: RawAnswer): Pick<Extract<AgentAnswer, { readonly state: 'ok' }>, 'etag' | 'revision' | 'eventLog'> {
   const etag = headerOf(raw, 'etag');
   const revision = headerOf(raw, CONFIG_REVISION_HEADER);
-  return { ...(etag === undefined ? {} : { etag }), ...(revision === undefined ? {} : { revision }) };
+  const eventLog = parseEventLogMark(headerOf(raw, EVENT_LOG_HEADER));
+  return {
+    ...(etag === undefined ? {} : { etag }),
+    ...(revision === undefined ? {} : { revision }),
+    ...(eventLog === undefined ? {} : { eventLog }),
+  };
 }
 
 function knownCode(value: unknown): ErrorCode | undefined {

@@ -9,6 +9,7 @@ import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { AgentSession } from './agent-session.ts';
+import { EventLogWatch } from './event-log-watch.ts';
 import { postEvents } from './post-events.ts';
 
 export interface EventPipelineDeps {
@@ -37,10 +38,18 @@ export class EventPipeline implements Reporter {
 
   constructor(deps: EventPipelineDeps) {
     const { api, clock, namespace, labels, lease } = deps;
+    const log = new EventLogWatch();
     const sequence = new Sequence({ api, clock, namespace, labels, lease });
     this.#batcher = new EventBatcher({
       ...deps,
-      post: (events, signal) => postEvents(deps.session, events, signal),
+      post: async (events, signal) => {
+        const outcome = await postEvents(deps.session, events, signal);
+        if (outcome.state === 'accepted' && log.hasForgotten(outcome.log)) {
+          deps.logger.warn('the control plane has forgotten events that it had taken; a full snapshot follows');
+          this.#tellAll(deps.snapshot());
+        }
+        return outcome;
+      },
       sequence: (signal) => sequence.next(signal),
       onDropped: (dropped) => {
         this.#dropped = dropped;
@@ -51,7 +60,7 @@ export class EventPipeline implements Reporter {
       },
       onDrained: () => {
         this.#told = 0;
-        for (const change of deps.snapshot()) this.statusChanged(change);
+        this.#tellAll(deps.snapshot());
         deps.onOverflow(withinBounds(this.#dropped));
       },
     });
@@ -85,6 +94,10 @@ export class EventPipeline implements Reporter {
 
   async drain(signal: AbortSignal): Promise<void> {
     await this.#batcher.drain(signal);
+  }
+
+  #tellAll(changes: readonly StatusChange[]): void {
+    for (const change of changes) this.statusChanged(change);
   }
 }
 

@@ -22,7 +22,7 @@ export async function postEvents(
 export function outcomeOf(answer: AgentAnswer): PostOutcome {
   switch (answer.state) {
     case 'ok':
-      return { state: 'accepted' };
+      return { state: 'accepted', ...(answer.eventLog === undefined ? {} : { log: answer.eventLog }) };
     case 'refused': {
       const { status, message, code } = answer;
       if (!NEVER_TAKEN.has(status)) return { state: 'retry', message: `${code}: ${message}` };

@@ -36,9 +36,10 @@ export class WholeSystem implements AsyncDisposable {
     clock: Clock = systemClock,
     connectivityMode: ConnectivityMode = 'gitops',
     settings: Record<string, unknown> = {},
+    env: Readonly<Record<string, string>> = {},
   ): Promise<WholeSystem> {
     await using owned = new AsyncDisposableStack();
-    const plane = owned.use(await RunningControlPlane.start(clock));
+    const plane = owned.use(await RunningControlPlane.start(clock, env));
     const world = owned.use(await OperatorWorld.start());
     const api = owned.use(
       connectCluster({

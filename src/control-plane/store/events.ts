@@ -66,6 +66,18 @@ export async function recordEvents(
   return recorded.sort((a, b) => a.index - b.index);
 }
 
+/** The number of the last event that is recorded of the cluster; 0 without any. */
+export async function lastEventSeq(db: Kysely<Database>, clusterId: string): Promise<number> {
+  const last = await db
+    .selectFrom('events')
+    .select('seq')
+    .where('cluster_id', '=', clusterId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return last?.seq ?? 0;
+}
+
 /** A cluster's events, the newest first. `before` is the number of the last one of the page before. */
 export async function listEvents(
   db: Kysely<Database>,

@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../protocol/app-error.ts';
 import { EventsRequest, MAX_EVENT_POST_BYTES } from '../../../protocol/event.ts';
+import { EVENT_LOG_HEADER, formatEventLogMark, type EventLogMark } from '../../../protocol/event-log.ts';
 import { checkEvents } from '../../../events/ingest/check-events.ts';
 import { ingestEvents } from '../../../events/ingest/ingest-events.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { noteAhead } from '../../jobs/note-ahead.ts';
 import { findCluster } from '../../store/clusters.ts';
 import { eventIngestStore } from '../../store/event-ingest-store.ts';
+import { lastEventSeq } from '../../store/events.ts';
 import type { Store } from '../../store/open-store.ts';
 import { CHANNEL_TOPIC, DELIVERY_TOPIC, configTopic, statusTopic } from '../../topics.ts';
 import type { Wakeups } from '../../wakeups.ts';
@@ -38,13 +40,19 @@ export function eventsRoute(app: HttpServer, deps: EventsRouteDeps): void {
       schema: { body: EventsRequest },
     },
     async (request, reply) => {
-      await takeEvents(deps, request, request.body);
+      const mark = await takeEvents(deps, request, request.body);
+      if (mark !== undefined) reply.header(EVENT_LOG_HEADER, formatEventLogMark(mark));
       return await noContent(reply);
     },
   );
 }
 
-async function takeEvents(deps: EventsRouteDeps, request: FastifyRequest, body: EventsRequest): Promise<void> {
+/** Answers where the record of the cluster's events stood and stands; undefined for a post without any. */
+async function takeEvents(
+  deps: EventsRouteDeps,
+  request: FastifyRequest,
+  body: EventsRequest,
+): Promise<EventLogMark | undefined> {
   const { cluster } = agentOf(request);
   if (body.cluster_id !== undefined && body.cluster_id !== cluster.id) {
     await deps.refusals.record(cluster, {
@@ -55,20 +63,23 @@ async function takeEvents(deps: EventsRouteDeps, request: FastifyRequest, body: 
     throw new AppError('cluster_mismatch', 'cluster_id is not the cluster that this credential belongs to');
   }
   checkEvents(body.events);
-  if (body.events.length === 0) return;
+  if (body.events.length === 0) return undefined;
   const outcome = await deps.store.write(async (trx) => {
     // Read again in here: a mode switch that was committed since raised the epoch.
     const current = await findCluster(trx, cluster.id);
     if (current === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
     const at = deps.clock.now().toISOString();
+    const before = await lastEventSeq(trx, cluster.id);
     const store = eventIngestStore(trx, current, at);
     const ingested = await ingestEvents({ store, deliveryEpoch: current.delivery_epoch, events: body.events });
-    return { ...ingested, ahead: await noteAhead(trx, current, body.events, at) };
+    const after = ingested.recorded === 0 ? before : await lastEventSeq(trx, cluster.id);
+    return { ...ingested, mark: { before, after }, ahead: await noteAhead(trx, current, body.events, at) };
   });
   if (outcome.ahead.configChanged) deps.wakeups.notify(configTopic(cluster.id));
   if (outcome.ahead.redelivered) deps.wakeups.notify(DELIVERY_TOPIC);
   if (outcome.told > 0) deps.wakeups.notify(CHANNEL_TOPIC);
   if (outcome.recorded > 0) deps.wakeups.notify(statusTopic(cluster.id));
+  return outcome.mark;
 }
 
 async function noContent(reply: FastifyReply): Promise<FastifyReply> {
