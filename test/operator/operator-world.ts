@@ -55,11 +55,15 @@ export class OperatorWorld implements AsyncDisposable {
     await operator[Symbol.asyncDispose]();
   }
 
+  async stopAll(): Promise<void> {
+    for (const operator of this.#operators.splice(0)) await operator[Symbol.asyncDispose]();
+  }
+
   /** Ends the operator that started last and starts another. */
-  async restart(): Promise<void> {
+  async restart(clock: Clock = systemClock): Promise<void> {
     const last = this.#operators.at(-1);
     if (last !== undefined) await this.stop(last);
-    await this.start();
+    await this.start(clock);
   }
 
   async join(controlPlaneBaseUrl: string, token?: string, name = 'eu'): Promise<void> {
@@ -114,7 +118,7 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators.splice(0)) await operator[Symbol.asyncDispose]();
+    await this.stopAll();
     await this.cluster[Symbol.asyncDispose]();
     rmSync(this.stateDir, { recursive: true, force: true, maxRetries: 3 });
   }

@@ -36,10 +36,10 @@ export class WholeSystem implements AsyncDisposable {
     clock: Clock = systemClock,
     connectivityMode: ConnectivityMode = 'gitops',
     settings: Record<string, unknown> = {},
-    env: Readonly<Record<string, string>> = {},
+    more: { readonly env?: Readonly<Record<string, string>>; readonly operatorClock?: Clock } = {},
   ): Promise<WholeSystem> {
     await using owned = new AsyncDisposableStack();
-    const plane = owned.use(await RunningControlPlane.start(clock, env));
+    const plane = owned.use(await RunningControlPlane.start(clock, more.env));
     const world = owned.use(await OperatorWorld.start());
     const api = owned.use(
       connectCluster({
@@ -71,7 +71,7 @@ export class WholeSystem implements AsyncDisposable {
     const id = String(created.body['cluster'].id);
     await plane.call('PATCH', `/clusters/${id}`, { intervals: { eventBatchMs: 20 } });
     await world.join(plane.url, String(created.body['registrationToken']));
-    await world.start();
+    await world.start(more.operatorClock);
     await world.until('ControllersHealthy', 'True', 'ControllersRunning');
     return new WholeSystem(plane, world, id, owned.move());
   }

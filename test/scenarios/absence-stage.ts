@@ -3,14 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { ConnectivityMode } from '../../src/protocol/connectivity-mode.ts';
+import type { Condition } from '../../src/protocol/condition.ts';
 import { findCondition } from '../../src/resources/conditions.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { NAMESPACE } from '../operator/operator-world.ts';
 import { WholeSystem } from '../operator/whole-system.ts';
 import { freePorts } from '../support/real-cluster/free-ports.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 
 /** Kinds that an application is made of. */
 const PARTS = ['applicationinstances', 'helmreleases', 'ocirepositories', 'secrets'] as const;
+
+/** The Lease is renewed every 2 s, and lost after 8. */
+const STEP_MS = 5000;
 
 /** A request to the cluster's API server that may change something. */
 export interface Write {
@@ -24,10 +29,13 @@ export interface Write {
  */
 export class AbsenceStage implements AsyncDisposable {
   readonly system: WholeSystem;
+  /** Of both programs. */
+  readonly clock: SkippingClock;
   readonly #data: string;
   readonly #writes: Write[] = [];
 
-  private constructor(system: WholeSystem, data: string) {
+  private constructor(system: WholeSystem, clock: SkippingClock, data: string) {
+    this.clock = clock;
     this.system = system;
     this.#data = data;
     system.world.cluster.sandbox.faults.add({
@@ -40,14 +48,45 @@ export class AbsenceStage implements AsyncDisposable {
 
   static async start(mode: ConnectivityMode): Promise<AbsenceStage> {
     const [port] = await freePorts(1);
+    const clock = new SkippingClock();
     const data = mkdtempSync(join(tmpdir(), 'absence-'));
     const system = await WholeSystem.start(
-      systemClock,
+      clock,
       mode,
       {},
-      { SERVICE_LISTEN: `127.0.0.1:${port}`, SERVICE_DATABASE_URL: `sqlite:${join(data, 'control-plane.db')}` },
+      {
+        env: { SERVICE_LISTEN: `127.0.0.1:${port}`, SERVICE_DATABASE_URL: `sqlite:${join(data, 'control-plane.db')}` },
+        operatorClock: clock,
+      },
     );
-    return new AbsenceStage(system, data);
+    return new AbsenceStage(system, clock, data);
+  }
+
+  /** The control plane answers from these columns of the cluster's row, as it has not looked anything up yet. */
+  async restartWith(columns: string): Promise<void> {
+    const { plane, clusterId } = this.system;
+    await plane.stop();
+    plane.execute(`UPDATE clusters SET ${columns}, config_revision = config_revision + 1 WHERE id = ?`, clusterId);
+    await plane.startAgain();
+  }
+
+  /** Lets so much time pass for an operator that leads, in steps that its Lease survives. */
+  async pass(ms: number): Promise<void> {
+    const lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      namespace: NAMESPACE,
+      name: 'service-operator',
+    };
+    for (let left = ms; left > 0; left -= STEP_MS) {
+      this.clock.skip(STEP_MS);
+      const from = this.clock.now().getTime() - STEP_MS / 2;
+      const renewed = async (): Promise<number> => {
+        const held = await this.system.world.cluster.api.get<KubeObject & { spec: { renewTime: string } }>(lease);
+        return Date.parse(held?.spec.renewTime ?? '');
+      };
+      await expect.poll(renewed, { timeout: 10_000, interval: 1 }).toBeGreaterThan(from);
+    }
   }
 
   /** Keeps a copy of the database, made while the control plane was stopped; it runs again afterwards. */
@@ -94,16 +133,45 @@ export class AbsenceStage implements AsyncDisposable {
     return found;
   }
 
-  /** Until the instance is Ready, for this reason where one is given. */
+  async conditions(name: string): Promise<readonly Condition[]> {
+    const instance = (await this.system.instance(name)) as { status?: { conditions?: Condition[] } } | undefined;
+    return instance?.status?.conditions ?? [];
+  }
+
+  /** Of the chart that the instance asks for. */
+  async chartVersion(name: string): Promise<string | undefined> {
+    const instance = (await this.system.instance(name)) as { spec?: { chart?: { version?: string } } } | undefined;
+    return instance?.spec?.chart?.version;
+  }
+
+  /** Of the chart that is released, as the instance says. */
+  async releasedVersion(name: string): Promise<string | undefined> {
+    type Released = { status?: { release?: { chartVersion?: string } } } | undefined;
+    const instance = (await this.system.instance(name)) as Released;
+    return instance?.status?.release?.chartVersion;
+  }
+
+  /** What the control plane has of the operator's events, in the order in which they came. */
+  events(): readonly { readonly seq: number; readonly sequence: string }[] {
+    const rows = this.system.plane.query(
+      "SELECT seq, sequence FROM events WHERE cluster_id = ? AND kind <> 'ClusterHeartbeat' ORDER BY seq",
+      this.system.clusterId,
+    );
+    return rows.map(({ seq, sequence }) => ({ seq: Number(seq), sequence: String(sequence) }));
+  }
+
+  /** The number of the last of them. */
+  get newestEvent(): number {
+    return this.events().at(-1)?.seq ?? 0;
+  }
+
+  /** Until the instance is Ready. */
   async untilReady(name: string): Promise<void> {
     await expect
-      .poll(
-        async () => {
-          const { status } = (await this.system.instance(name)) as { status?: { conditions?: never[] } };
-          return findCondition(status?.conditions, 'Ready')?.status;
-        },
-        { timeout: 15_000, interval: 20 },
-      )
+      .poll(async () => findCondition(await this.conditions(name), 'Ready')?.status, {
+        timeout: 15_000,
+        interval: 20,
+      })
       .toBe('True');
   }
 
