@@ -38,6 +38,8 @@ export interface AgentClientDeps {
   readonly clientCertificate?: ClientCertificate;
   readonly userAgent: string;
   readonly clock: Clock;
+  /** How long to wait for an answer, on top of the time for which it may be held (default 10 s). */
+  readonly answerTimeoutMs?: number;
   /** Called right before anything but a GET leaves; what it throws ends the call. */
   readonly mayWrite?: () => void;
   /** `Service-Config-Revision` of an answer that is ours. */
@@ -47,7 +49,6 @@ export interface AgentClientDeps {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** For an answer that is not held, and on top of the time that one is. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -114,7 +115,7 @@ export class AgentClient implements AsyncDisposable {
       method: call.method,
       headers: this.#headers(call, path, identity),
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      headersTimeout: (call.holdSeconds ?? 0) * 1000 + ANSWER_TIMEOUT_MS,
+      headersTimeout: (call.holdSeconds ?? 0) * 1000 + (this.#deps.answerTimeoutMs ?? ANSWER_TIMEOUT_MS),
       bodyTimeout: BODY_TIMEOUT_MS,
       signal,
     });

@@ -54,7 +54,7 @@ export class HoldTime {
   cut(elapsedMs: number): number {
     this.#calm = 0;
     this.#beforeCut = this.#seconds;
-    this.#seconds = Math.max(SHORTEST_SECONDS, Math.min(this.#seconds, Math.floor((elapsedMs / 1000) * 0.8)));
+    this.#seconds = Math.min(this.#seconds, Math.max(SHORTEST_SECONDS, Math.floor((elapsedMs / 1000) * 0.8)));
     return this.#interrupted();
   }
 
