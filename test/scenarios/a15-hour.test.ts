@@ -56,7 +56,7 @@ describe.each(['pull', 'gitops'] as const)('A15: a control plane that is down fo
       const heard = (await stage.audited('ConditionTransition')).map(({ summary }) => summary.split(' ')[0]);
       expect(heard).toEqual(['Connected', 'Disconnected', 'Connected']);
       const since = stage.events().filter(({ seq }) => seq > told);
-      const numbers = since.map(({ sequence }) => Number(String(sequence).split('.')[1]));
+      const numbers = since.map(({ sequence }) => Number(sequence.split('.')[1]));
       expect(numbers.length).toBeGreaterThan(2);
       expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
       expect(new Set(numbers).size).toBe(numbers.length);
