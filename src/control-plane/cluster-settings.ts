@@ -14,7 +14,10 @@ export type SecuritySettings = Static<typeof SecuritySettings>;
 export const SecurityChange = Type.Partial(SecuritySettings, { additionalProperties: false });
 export type SecurityChange = Static<typeof SecurityChange>;
 
-export const DEFAULT_SECURITY: SecuritySettings = { requireSignedPayloads: false, requireEncryptedSecretPayloads: false };
+export const DEFAULT_SECURITY: SecuritySettings = {
+  requireSignedPayloads: false,
+  requireEncryptedSecretPayloads: false,
+};
 
 const parseIntervals = compileParser(Intervals);
 const parseSecurity = compileParser(SecuritySettings);

@@ -53,12 +53,7 @@ describe('parseIntentRequest', () => {
       '/namespce',
       /^is not known; the known fields are action, namespace, name, /,
     ],
-    [
-      'secret values that are not an object',
-      { secretValues: 'hunter2' },
-      '/secretValues',
-      /^must be an object$/,
-    ],
+    ['secret values that are not an object', { secretValues: 'hunter2' }, '/secretValues', /^must be an object$/],
     ['__proto__', JSON.parse('{"__proto__":{"a":1}}'), '/__proto__', /^is not known/],
   ] as const)('refuses %s with its path and what is allowed', (_name, change, path, message) => {
     const body = Object.defineProperties({ ...install }, Object.getOwnPropertyDescriptors(change as object));

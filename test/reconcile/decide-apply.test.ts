@@ -30,7 +30,11 @@ function recordOf(situation: ApplySituation): InventoryRecord {
 }
 
 describe('decideApply', () => {
-  const refusals: readonly [string, Partial<ApplySituation>, { state: string; reason: string; message: string; newer?: object }][] = [
+  const refusals: readonly [
+    string,
+    Partial<ApplySituation>,
+    { state: string; reason: string; message: string; newer?: object },
+  ][] = [
     [
       'refuses what a rule of the kind forbids to change, on a server without CEL either',
       {
