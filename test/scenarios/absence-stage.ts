@@ -165,6 +165,15 @@ export class AbsenceStage implements AsyncDisposable {
     return this.events().at(-1)?.seq ?? 0;
   }
 
+  /** Names of the journal's Secrets: one for each job that has no result yet. */
+  async journal(): Promise<readonly string[]> {
+    const { items } = await this.system.world.cluster.api.list(
+      { apiVersion: 'v1', kind: 'Secret' },
+      { namespace: NAMESPACE },
+    );
+    return items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith('service-operator-job-'));
+  }
+
   /** Until the instance is Ready. */
   async untilReady(name: string): Promise<void> {
     await expect
