@@ -141,12 +141,10 @@ it(
       { 'content-type': AGENT_MEDIA_TYPE },
       JSON.stringify({ token: body['registrationToken'] }),
     );
-    let answers = 0;
-    let killAt = Infinity;
-    let killed: Promise<void> | undefined;
+    const doom: { answers: number; at: number; killed?: Promise<void> } = { answers: 0, at: Infinity };
     const count = (): void => {
-      answers += 1;
-      if (answers >= killAt) killed ??= plane.kill();
+      doom.answers += 1;
+      if (doom.answers >= doom.at) doom.killed ??= plane.kill();
     };
     const agent = new Agent(String(registered.body['cluster_id']), String(registered.body['token']), count);
 
@@ -160,14 +158,14 @@ it(
     };
     for (const [round, kill] of KILLS.entries()) {
       const keys = Array.from({ length: INTENTS_PER_ROUND }, (_, index) => `app-${round}-${index}`);
-      [answers, killAt, killed] = [0, kill, undefined];
+      Object.assign(doom, { answers: 0, at: kill, killed: undefined });
       const asking = Promise.allSettled(keys.map(async (key) => await ask(key)));
       // Until it is killed, whichever of the two meets it.
       await agent.replay().catch(() => undefined);
-      while (killed === undefined) await agent.work().catch(() => undefined);
+      while (doom.killed === undefined) await agent.work().catch(() => undefined);
       await asking;
-      await killed;
-      killAt = Infinity;
+      await doom.killed;
+      doom.at = Infinity;
       plane = await begin();
       // What was not answered is asked for again under the same key.
       for (const key of keys) if (!accepted.has(key)) await ask(key);
@@ -184,7 +182,7 @@ it(
     const intents = (await admin('GET', '/clusters/eu/intents?limit=200')).body['items'] as { id: string }[];
     expect(intents.map(({ id }) => id).toSorted()).toEqual([...accepted.values()].toSorted());
     const jobs = (await admin('GET', '/clusters/eu/jobs?limit=200')).body['items'] as Record<string, string>[];
-    expect(jobs.map(({ intentId }) => intentId).toSorted()).toEqual([...accepted.values()].toSorted());
+    expect(jobs.map(({ intentId = '' }) => intentId).toSorted()).toEqual([...accepted.values()].toSorted());
     const outcomes = new Map(jobs.map(({ id = '', state, outcome }) => [id, `${state} ${outcome}`]));
     expect(outcomes).toEqual(new Map([...agent.reported].map(([id, outcome]) => [id, `closed ${outcome}`])));
     const audit = (await admin('GET', '/audit?kind=Deploy&limit=200')).body['items'] as unknown[];

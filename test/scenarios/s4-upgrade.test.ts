@@ -118,7 +118,9 @@ it(
     const accepted = await plane.call('POST', '/api/v1/clusters/eu/intents', update);
     expect(accepted).toMatchObject({ status: 202, generation: 3 });
     await expect
-      .poll(async () => (await plane.call('GET', `/api/v1/intents/${accepted['id']}`))['state'], { timeout: 15_000 })
+      .poll(async () => (await plane.call('GET', `/api/v1/intents/${String(accepted['id'])}`))['state'], {
+        timeout: 15_000,
+      })
       .toBe('delivered');
     expect(git('rev-parse', 'main~1')).toBe(known.tip);
     expect(git('show', 'main:clusters/eu/apps/shop/podinfo.yaml')).toContain('6.6.2');
