@@ -18,6 +18,7 @@ import { installLinkRoutes } from './install-link.ts';
 import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
+import { refuseUnread } from './refuse-unread.ts';
 import { organizationRoutes } from './organization.ts';
 import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
@@ -38,6 +39,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
         request.admin = await authenticateAdmin(deps, request.headers.authorization);
       });
       auditRefusals(scope, { ...deps, refusals: new RefusalAudit(deps) });
+      refuseUnread(scope);
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
       rebindRoute(scope, deps);

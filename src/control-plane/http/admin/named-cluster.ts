@@ -10,9 +10,9 @@ export const ClusterParams = Type.Object({ cluster: Type.String({ minLength: 1, 
 /** A body that says nothing: what is sent anyway is refused by name. */
 export const NoBody = Type.Object({}, { additionalProperties: false });
 
-/** Lets a request with `NoBody` come without one. */
+/** Lets a request with `NoBody` come without one. A body `null` was sent and is refused like any other that is no object. */
 export async function bodyMayBeAbsent(request: { body: unknown }): Promise<void> {
-  request.body ??= {};
+  if (request.body === undefined) request.body = {};
 }
 
 /** @throws AppError `not_found`, also for a cluster of another organization */

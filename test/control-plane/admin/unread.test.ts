@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { adminRouteList } from '../../support/admin-route-list.ts';
+import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+
+/** Bodies that are taken where a route needs one, so that nothing but what is not read is wrong. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  'POST /clusters': {
+    slug: 'prod-us',
+    displayName: 'prod-us',
+    allowedNamespaces: [],
+    allowedCatalogEntries: [],
+    allowedOperationTemplates: [],
+  },
+  'PATCH /clusters/:cluster': { displayName: 'other' },
+  'POST /clusters/:cluster/intents': INSTALL,
+  'PUT /catalog/:name': PODINFO,
+  'PATCH /organization': { rotationGraceSeconds: 7200 },
+  'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
+  'PUT /organization/recovery-key': { publicKey: { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43), kid: 'k' } },
+};
+const NAMES: Readonly<Record<string, string>> = { ':cluster': 'prod-eu', ':name': 'podinfo', ':webhook': 'chat' };
+
+let plane: RunningControlPlane;
+let routes: readonly string[];
+
+beforeAll(async () => {
+  plane = await RunningControlPlane.start();
+  routes = await adminRouteList();
+  await plane.putPodinfo();
+  await plane.newCluster('prod-eu');
+});
+afterAll(async () => await plane[Symbol.asyncDispose]());
+
+/** The answers to one call of each route, by route: status, code and first fault. */
+async function answers(of: readonly string[], query: string, bodyOf: (route: string) => unknown) {
+  const seen: Record<string, string> = {};
+  for (const route of of) {
+    const [method = '', pattern = ''] = route.split(' ');
+    const path = pattern.replaceAll(/:\w+/g, (name) => NAMES[name] ?? 'x');
+    const { status, body } = await plane.call(method, `${path}${query}`, bodyOf(route));
+    const { path: where, message } = body['faults']?.[0] ?? {};
+    // Whatever is known there is said behind it.
+    seen[route] =
+      `${status} ${body['error']} ${where} ${String(message).replace(/( here|; the known fields are .*)$/, '')}`;
+  }
+  return seen;
+}
+
+const alike = (of: readonly string[], answer: string) => Object.fromEntries(of.map((route) => [route, answer]));
+
+describe('what a route of the admin API does not read', () => {
+  it('is refused on every route where it is a parameter, and nothing is done', async () => {
+    const before = await plane.traces();
+    const seen = await answers(routes, '?unknown=1', (route) => BODIES[route]);
+    expect(seen).toEqual(alike(routes, '400 constraint_violated /unknown is not known'));
+    expect(await plane.traces()).toEqual(before);
+  });
+
+  it('says of dryRun that there is none, and does not carry the request out', async () => {
+    const before = await plane.traces();
+    const seen = await answers(routes, '?dryRun=true', (route) => BODIES[route]);
+    const message = 'is not known: there is no dry run yet; nothing was done';
+    expect(seen).toEqual(alike(routes, `400 constraint_violated /dryRun ${message}`));
+    expect(await plane.traces()).toEqual(before);
+  });
+
+  it('is refused on every route where it is a field of the body', async () => {
+    const before = await plane.traces();
+    const writes = routes.filter((route) => !route.startsWith('GET '));
+    const seen = await answers(writes, '', (route) => ({ ...(BODIES[route] as object | undefined), unknown: 1 }));
+    expect(seen).toEqual(alike(writes, '400 constraint_violated /unknown is not known'));
+    expect(await plane.traces()).toEqual(before);
+  });
+
+  it('is refused on every route as a body that is null: that was sent, and is not no body', async () => {
+    const before = await plane.traces();
+    const writes = routes.filter((route) => !route.startsWith('GET '));
+    const seen = await answers(writes, '', () => 'null');
+    expect(seen).toEqual(alike(writes, '400 constraint_violated  must be an object'));
+    expect(await plane.traces()).toEqual(before);
+  });
+});
