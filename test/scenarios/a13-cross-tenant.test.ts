@@ -195,6 +195,26 @@ describe('A13: across clusters and organizations', () => {
     expect(plane.query('SELECT * FROM clusters ORDER BY id')).toEqual(before);
   });
 
+  it('takes a name that ours has too for one of theirs, and touches nothing of ours', async () => {
+    const url = 'https://hooks.example.com/services/ours';
+    expect((await plane.call('POST', '/channel/webhooks', { name: 'chat', url })).status).toBe(201);
+    await plane.call('PUT', '/catalog/only-ours', PODINFO_ENTRY);
+    const before = plane.query('SELECT * FROM catalog_entries WHERE organization_id <> ?', 'org-other');
+    const as = { token: theirs.admin };
+    for (const route of adminRoutes.filter((candidate) => /:(webhook|name)\b/.test(candidate))) {
+      const [method = '', pattern = ''] = route.split(' ');
+      const path = pattern.replace(':webhook', 'chat').replace(':name', 'only-ours');
+      const answer = await plane.call(method, path, method === 'PUT' ? PODINFO_ENTRY : undefined, as);
+      // To put an entry makes one of their own.
+      expect([route, answer.status]).toEqual([route, method === 'PUT' ? 200 : 404]);
+      if (method === 'PUT')
+        plane.execute("DELETE FROM catalog_entries WHERE organization_id = 'org-other' AND name = 'only-ours'");
+    }
+    const { body: webhooks } = await plane.call('GET', '/channel/webhooks');
+    expect(webhooks['items']).toMatchObject([{ name: 'chat' }]);
+    expect(plane.query('SELECT * FROM catalog_entries WHERE organization_id <> ?', 'org-other')).toEqual(before);
+  });
+
   it('shows nothing of another organization in any list', async () => {
     for (const route of adminRoutes.filter((candidate) => /^GET [^:]+$/.test(candidate))) {
       const { body } = await plane.call('GET', route.slice(4), undefined, { token: theirs.admin });

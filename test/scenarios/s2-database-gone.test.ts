@@ -37,7 +37,7 @@ function expectUnavailable(answer: Answer): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-describe('a database that is gone for a while (S2)', () => {
+describe('S2: a database that is gone for a while', () => {
   it(
     'is answered with 503 and Retry-After, and is used again when it is back; polls that are held stay',
     { timeout: 60_000 },

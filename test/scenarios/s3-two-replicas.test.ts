@@ -111,7 +111,7 @@ async function state(replica: ReplicaProcess, intent: string): Promise<unknown> 
   return (await admin(replica, 'GET', `/intents/${intent}`)).body['state'];
 }
 
-describe('two replicas without sticky sessions (S3)', () => {
+describe('S3: two replicas without sticky sessions', () => {
   it('make one default organization and keep one master key, though both started at once', async () => {
     const seen = await Promise.all([a, b].map(async (replica) => await admin(replica, 'GET', '/clusters')));
     expect(seen.map(({ status }) => status)).toEqual([200, 200]);

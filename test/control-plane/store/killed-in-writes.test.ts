@@ -30,7 +30,7 @@ async function writeUntilKilled(url: string, acknowledgements: number): Promise<
   return acknowledged;
 }
 
-describe.each(TEST_DATABASES)('a control plane that is killed while it writes to $name', ({ create }) => {
+describe.each(TEST_DATABASES)('S1: a control plane that is killed while it writes to $name', ({ create }) => {
   it('keeps every acknowledged post whole, doubles none, and opens again at once', { timeout: 60_000 }, async () => {
     using database = await create();
     await seed(database);
