@@ -10,30 +10,39 @@ const CONFIGURED_ADMIN = 'admin';
 /** Actor of the token that the first start makes. */
 const FIRST_ADMIN = 'first-admin';
 
-/**
- * Makes the organization `default` and sees to it that somebody can come in: with the configured token, which is good for
- * as long as it is configured, else with one that is made when there is none.
- *
- * @returns the token that was made; it is stored as a hash only, so this is the one time to show it
- */
-export async function prepareFirstStart(deps: {
+interface FirstStartDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly adminToken: Secret | undefined;
-}): Promise<Secret | undefined> {
+}
+
+/** Makes the organization `default`, and lets the configured token count for as long as it is configured. */
+export async function prepareFirstStart(deps: FirstStartDeps): Promise<void> {
   const { store, clock, adminToken } = deps;
-  const made = mintToken('svcadm', deps.randomBytes);
+  await store.write(async (trx) => {
+    const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
+    if (adminToken === undefined) await deleteAdminToken(trx, organizationId, CONFIGURED_ADMIN);
+    else {
+      const token = adminToken.expose();
+      await putAdminToken(trx, { organizationId, name: CONFIGURED_ADMIN, token, now: clock.now() });
+    }
+  });
+}
+
+/**
+ * Makes a token where there is none, so that somebody can come in. Called once nothing can keep the program from saying it:
+ * a first start that failed, on a port that is taken say, would have used it up.
+ *
+ * @returns the token that was made; it is stored as a hash only, so this is the one time to show it
+ */
+export async function makeFirstAdmin(deps: FirstStartDeps): Promise<Secret | undefined> {
+  const { store, clock, randomBytes } = deps;
+  const made = mintToken('svcadm', randomBytes);
   return await store.write(async (trx) => {
     const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
-    const now = clock.now();
-    if (adminToken !== undefined) {
-      await putAdminToken(trx, { organizationId, name: CONFIGURED_ADMIN, token: adminToken.expose(), now });
-      return undefined;
-    }
-    await deleteAdminToken(trx, organizationId, CONFIGURED_ADMIN);
     if (await hasAdminToken(trx, organizationId)) return undefined;
-    await putAdminToken(trx, { organizationId, name: FIRST_ADMIN, token: made.expose(), now });
+    await putAdminToken(trx, { organizationId, name: FIRST_ADMIN, token: made.expose(), now: clock.now() });
     return made;
   });
 }

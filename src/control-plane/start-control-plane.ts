@@ -12,7 +12,7 @@ import { ContactWatch } from './contact-watch.ts';
 import { prepareDataFolders } from './data-folders.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryLoop } from './delivery-loop.ts';
-import { prepareFirstStart } from './first-start.ts';
+import { makeFirstAdmin, prepareFirstStart } from './first-start.ts';
 import { GitFolder } from './git-folder.ts';
 import { listenForGit } from './git-listener.ts';
 import { GitSources } from './git-source.ts';
@@ -79,7 +79,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const store = started.use(await openStore({ url: config.databaseUrl.expose(), clock, logger, random }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   await requireSameMasterKey(store, masterKey);
-  const adminToken = await prepareFirstStart({ ...deps, store, adminToken: config.adminToken });
+  const firstStart = { ...deps, store, adminToken: config.adminToken };
+  await prepareFirstStart(firstStart);
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const clientCertificates = await clientCertificateSettings(config);
   const wakeups = new Wakeups({ clock });
@@ -154,6 +155,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   if (url === '') url = ownUrl;
 
   const hostUrl = tls === undefined ? ownUrl : started.use(await listenForGit(host)).url;
+  const adminToken = await makeFirstAdmin(firstStart);
   const deliveries = started.use(
     new Deliveries({
       ...deps,

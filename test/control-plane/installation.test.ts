@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GitFolder } from '../../src/control-plane/git-folder.ts';
 import { openMasterKey } from '../../src/control-plane/master-key.ts';
-import { prepareFirstStart } from '../../src/control-plane/first-start.ts';
+import { makeFirstAdmin } from '../../src/control-plane/first-start.ts';
 import { requireSameMasterKey } from '../../src/control-plane/store/installation.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { openStoreAt } from './store/open-store-at.ts';
@@ -32,7 +32,7 @@ describe('replicas that start at once over an empty database', () => {
     const url = await newPostgresDatabase();
     const stores = await Promise.all(Array.from({ length: 4 }, async () => await openStoreAt(url)));
     const deps = { clock: new ManualClock(), randomBytes, adminToken: undefined };
-    const tokens = await Promise.all(stores.map(async (store) => await prepareFirstStart({ ...deps, store })));
+    const tokens = await Promise.all(stores.map(async (store) => await makeFirstAdmin({ ...deps, store })));
     expect(tokens.filter((token) => token !== undefined)).toHaveLength(1);
     for (const store of stores) await store[Symbol.asyncDispose]();
   });
