@@ -126,7 +126,7 @@ describe('main', () => {
     expect(result.stderr).toMatch(/^service-control-plane: SERVICE_LISTN: is not known[^\n]*\n$/);
   });
 
-  it('delivers every accepted intent exactly once although it is killed in the middle', async () => {
+  it('S1: delivers every accepted intent exactly once although it is killed in the middle', async () => {
     const env = { SERVICE_ADMIN_TOKEN: TOKEN };
     let program = await startMain(env);
     await program.call('PUT', '/catalog/podinfo', CATALOG);

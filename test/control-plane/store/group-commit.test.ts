@@ -10,7 +10,7 @@ async function migrated(folder: string): Promise<string> {
 }
 
 describe('GroupCommit', () => {
-  it('tells every caller of a full disk, stores nothing of theirs, and goes on when there is space', async () => {
+  it('S2: tells every caller of a full disk, stores nothing of theirs, and goes on when there is space', async () => {
     using folder = temporaryFolder();
     using database = openSqlite(await migrated(folder.path));
     const writes = new GroupCommit({ database, trx: kyselyOver(database) });
