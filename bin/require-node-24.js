@@ -3,7 +3,8 @@ const [major] = process.versions.node.split('.');
 if (Number(major) < 24) {
   process.stderr.write(
     `Node 24 or newer is needed and this is ${process.versions.node}. ` +
-      'The package brings one: start the program with npx, or put node_modules/.bin first in PATH.\n',
+      'Installed in a folder, the package brings one: start the program with npx there, or put node_modules/.bin first ' +
+      'in PATH. Installed with npm install --global it does not: install Node 24, or use the image.\n',
   );
   process.exit(2);
 }

@@ -11,6 +11,7 @@ const MENTIONS: readonly (readonly [file: string, pattern: RegExp, times: number
   ['Dockerfile', /service-operator:(\S+) \./g, 1],
   ['Dockerfile', /^ARG VERSION=(\S+)$/gm, 1],
   ['docs/images.md', /service-(?:control-plane|operator):(\d[^\s`]*)/g, 4],
+  ['docs/install.md', /service-(?:control-plane|operator):(\d[^\s`]*)/g, 6],
   ['templates/install/operator/deployment.yaml', /image: service-operator:(\S+)/g, 1],
   ['examples/kustomize/kustomization.yaml', /service-operator:(\d\S*)/g, 1],
   ['examples/kustomize/kustomization.yaml', /newTag: (\S+)/g, 1],
