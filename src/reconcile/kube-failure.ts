@@ -69,7 +69,7 @@ function conflictMessage(error: KubeError, live: KubeObject | undefined): string
   const more = causes.length - shown.length;
   const command = giveUpCommand(live, error);
   const named = shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
-  return command === undefined ? named : `${named}; to give what is set there up for what Git says: ${command}`;
+  return command === undefined ? named : `${named}; to give what is set there up for what is delivered: ${command}`;
 }
 
 /** The rights are missing, or the credential is not taken any more. An admission webhook that says no is not meant. */

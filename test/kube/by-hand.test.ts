@@ -118,7 +118,7 @@ describeRealCluster('what people do by hand in a cluster', (start) => {
       await world.admin.mergePatch(podinfo, { spec: { chart: { version: '6.5.9' } } }, { fieldManager: "eve's" });
       const { message = '' } = await world.untilCluster('Synced', 'False ApplyConflict', 10_000);
       expect(message).toContain(
-        `field manager "eve's" owns .spec.chart.version; to give what is set there up for what Git says: ` +
+        `field manager "eve's" owns .spec.chart.version; to give what is set there up for what is delivered: ` +
           'kubectl -n shop patch applicationinstance.apps.service.io podinfo --type=json -p',
       );
       const patch = /-p '(.*)'/.exec(message)?.[1]?.replaceAll(String.raw`'\''`, "'") ?? '';

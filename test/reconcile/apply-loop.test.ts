@@ -117,7 +117,7 @@ describe('the apply loop', () => {
       state: 'conflict',
       reason: 'ApplyConflict',
       message:
-        'field manager "kubectl" owns .spec.chart.version; to give what is set there up for what Git says: ' +
+        'field manager "kubectl" owns .spec.chart.version; to give what is set there up for what is delivered: ' +
         "kubectl -n shop patch applicationinstance.apps.service.io podinfo --type=json -p '[" +
         '{"op":"test","path":"/metadata/managedFields/0/manager","value":"kubectl"},' +
         '{"op":"remove","path":"/metadata/managedFields/0"}]\'',

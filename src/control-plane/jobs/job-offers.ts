@@ -65,7 +65,7 @@ export class JobOffers {
     const at = clock.now().toISOString();
     await store.write(async (trx) => {
       if (!(await closeJob(trx, row.id, { outcome: 'failed', error: reason, applied_ref: null }, at))) return;
-      await moveIntentRows(trx, row.cluster_id, at, [{ id: row.intent_id, state: 'failed', reason }]);
+      await moveIntentRows(trx, row.cluster_id, at, [{ id: row.intent_id, state: 'failed', reason, notApplied: true }]);
     });
     wakeups.notify(statusTopic(row.cluster_id));
   }

@@ -15,7 +15,8 @@ const MAX_REASON = 2000;
 /** What a result or status makes of the intent behind the job. */
 export type Verdict =
   | { readonly move: 'ready' | 'removed' | 'applied' }
-  | { readonly move: 'failed'; readonly reason: string }
+  /** `notApplied`: the result names no object that the cluster API took. */
+  | { readonly move: 'failed'; readonly reason: string; readonly notApplied?: true }
   /** The job is over and its intent is not: it gets another job. */
   | { readonly move: 'redeliver'; readonly reason: string }
   /** The cluster has the object at this generation or a later one: what it reports says how far it is. */
@@ -46,7 +47,7 @@ export interface JudgedIntent {
  */
 export function judgeResult(
   intent: JudgedIntent,
-  result: Pick<JobResult, 'outcome' | 'error' | 'source'>,
+  result: Pick<JobResult, 'outcome' | 'error' | 'source' | 'appliedRef'>,
   job: { readonly expiresAt: string; readonly now: Date },
 ): Verdict {
   if (OVER.includes(intent.state)) return { move: 'none' };
@@ -55,14 +56,22 @@ export function judgeResult(
 
 type Judge = (
   intent: JudgedIntent,
-  result: Pick<JobResult, 'error' | 'source'>,
+  result: Pick<JobResult, 'error' | 'source' | 'appliedRef'>,
   job: { readonly expiresAt: string; readonly now: Date },
 ) => Verdict;
 
 const VERDICTS: Readonly<Record<JobOutcome, Judge>> = {
   succeeded: ({ action }) => ({ move: action === 'uninstall' ? 'removed' : 'ready' }),
-  failed: (_intent, { error = '' }) => ({ move: 'failed', reason: cut(error) }),
-  conflict: (_intent, { error = '' }) => ({ move: 'failed', reason: cut(`${APPLY_CONFLICT}: ${error}`) }),
+  failed: (_intent, { error = '', appliedRef }) => ({
+    move: 'failed',
+    reason: cut(error),
+    ...(appliedRef === undefined ? { notApplied: true } : {}),
+  }),
+  conflict: (_intent, { error = '' }) => ({
+    move: 'failed',
+    reason: cut(`${APPLY_CONFLICT}: ${error}`),
+    notApplied: true,
+  }),
   noop: ({ action }, { error, source }, { expiresAt, now }) => {
     if (error !== EXPIRED) {
       // Without a newer object under the name there is none at all, and nothing will ever be reported of it.
@@ -73,6 +82,7 @@ const VERDICTS: Readonly<Record<JobOutcome, Judge>> = {
     }
     return {
       move: 'failed',
+      notApplied: true,
       reason: `${OPERATOR_CLOCK}: the operator took the job for expired, and it expires at ${expiresAt}; set the clock of its node`,
     };
   },

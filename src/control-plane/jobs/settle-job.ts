@@ -140,9 +140,11 @@ async function moveIntent(
       );
       await catchUpWithReports(trx, job.cluster_id, intent.id, cluster.delivery_epoch, at);
       return { intentMoved: true, redelivered: false };
-    case 'failed':
-      await moveIntentRows(trx, job.cluster_id, at, [{ id: intent.id, state: 'failed', reason: verdict.reason }]);
+    case 'failed': {
+      const { move: state, ...why } = verdict;
+      await moveIntentRows(trx, job.cluster_id, at, [{ id: intent.id, state, ...why }]);
       return { intentMoved: true, redelivered: false };
+    }
     case 'ready':
     case 'removed':
     case 'applied':

@@ -23,7 +23,7 @@ export async function findIntentSnapshots(
 
 /**
  * Writes what the cluster's reports made of its intents. Anything seen in the cluster was applied, so the first move sets
- * `applied_at` too.
+ * `applied_at` too, unless it says otherwise.
  */
 export async function moveIntentRows(
   trx: Kysely<Database>,
@@ -31,10 +31,11 @@ export async function moveIntentRows(
   at: string,
   moves: readonly IntentMove[],
 ): Promise<void> {
-  for (const { id, state, reason } of moves) {
+  for (const { id, state, reason, notApplied } of moves) {
     await trx
       .updateTable('intents')
-      .set({ state, reason: reason ?? null, applied_at: sql<string>`coalesce(applied_at, ${at})` })
+      .set({ state, reason: reason ?? null })
+      .$if(notApplied !== true, (query) => query.set({ applied_at: sql<string>`coalesce(applied_at, ${at})` }))
       .$if(state === 'ready', (query) => query.set({ ready_at: at }))
       .where('cluster_id', '=', clusterId)
       .where('id', '=', id)

@@ -41,6 +41,8 @@ export interface IntentMove {
   readonly state: ReportedState;
   /** Why it failed; absent clears what an earlier failure said. */
   readonly reason?: string;
+  /** It failed before the cluster API took its object. */
+  readonly notApplied?: true;
 }
 
 /** What ingest needs of a database. One instance is for one cluster, inside one transaction. */

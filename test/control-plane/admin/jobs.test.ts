@@ -78,12 +78,17 @@ describe('an intent by jobs, over HTTP', () => {
     const appliedRef = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', name: 'podinfo' };
     expect((await agentPost(`${path}/result`, { outcome: 'succeeded', appliedRef })).status).toBe(204);
     expect((await agentPost(`${path}/result`, { outcome: 'succeeded' })).body['error']).toBe('result_exists');
-    expect((await plane.call('GET', `/jobs/${job.id}`)).body).toMatchObject({
+    const { body: closed } = await plane.call('GET', `/jobs/${job.id}`);
+    expect(closed).toMatchObject({
       state: 'closed',
       outcome: 'succeeded',
+      phase: 'Ready',
       appliedRef,
       closedAt: expect.any(String),
+      lastStatus: { phase: 'Reconciling', message: 'installing', conditions, statusAt: '2026-11-28T10:00:00Z' },
     });
+    // It looks like one that is over, and not like one that is under way.
+    expect(['message', 'conditions', 'statusAt'].filter((name) => name in closed)).toEqual([]);
     expect((await plane.call('GET', `/intents/${intentId}`)).body).toMatchObject({
       state: 'ready',
       readyAt: expect.any(String),

@@ -119,6 +119,20 @@ describe('the life of a job', () => {
     expect(await server.intent(intentId)).toMatchObject({ state, reason });
   });
 
+  it.each([
+    [{ outcome: 'failed', error: 'chart not found' }, null],
+    [{ outcome: 'conflict', error: 'kubectl owns .spec.suspend' }, null],
+    [{ outcome: 'noop', error: 'expired' }, null],
+    [{ outcome: 'failed', error: 'Stalled: values', appliedRef: APPLIED }, expect.any(String)],
+    [{ outcome: 'noop' }, expect.any(String)],
+  ] as const)('says by %j that something was applied only where it was', async (result, appliedAt) => {
+    await using server = await JobsServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const { intentId, jobId } = await server.bring(agent);
+    await server.result(agent, jobId, result);
+    expect(await server.intent(intentId)).toMatchObject({ applied_at: appliedAt });
+  });
+
   it('removes an application by the result of its delete', async () => {
     await using server = await JobsServer.start();
     const agent = await server.newAgent('prod-eu');

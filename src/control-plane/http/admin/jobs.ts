@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
+import type { JobPhase } from '../../../protocol/job.ts';
 import { findJobOf, listJobsOf } from '../../store/job-pages.ts';
 import { JOB_STATES, type JobRow, type JobState } from '../../store/job-rows.ts';
 import type { HttpServer } from '../server.ts';
@@ -57,10 +58,7 @@ function viewJob(job: JobRow) {
     generation: job.generation,
     deliveryEpoch: job.delivery_epoch,
     idempotencyKey: job.idempotency_key,
-    ...ifKnown('phase', job.phase),
-    ...ifKnown('message', job.status_message),
-    ...ifKnown('conditions', read(job.status_conditions)),
-    ...ifKnown('statusAt', job.status_at),
+    ...(job.state === 'closed' ? viewEnd(job) : viewStatus(job)),
     ...ifKnown('outcome', job.outcome),
     ...ifKnown('error', job.error),
     ...ifKnown('appliedRef', read(job.applied_ref)),
@@ -70,6 +68,29 @@ function viewJob(job: JobRow) {
     ...ifKnown('acknowledgedAt', job.acknowledged_at),
     ...ifKnown('closedAt', job.closed_at),
   };
+}
+
+function viewStatus(job: JobRow) {
+  return {
+    ...ifKnown('phase', job.phase),
+    ...ifKnown('message', job.status_message),
+    ...ifKnown('conditions', read(job.status_conditions)),
+    ...ifKnown('statusAt', job.status_at),
+  };
+}
+
+/** A result is the end: what was reported on the way there is no longer so, and stands apart. */
+function viewEnd(job: JobRow) {
+  return {
+    ...ifKnown('phase', phaseAtEnd(job)),
+    ...(job.phase === null ? {} : { lastStatus: viewStatus(job) }),
+  };
+}
+
+/** None where nothing is there any more, or nothing was done. */
+function phaseAtEnd({ kind, outcome, applied_ref: appliedRef }: JobRow): JobPhase | null {
+  if (outcome === 'failed' || outcome === 'conflict') return 'Failed';
+  return outcome === 'succeeded' && kind !== 'delete' && appliedRef !== null ? 'Ready' : null;
 }
 
 function read(json: string | null): unknown {
