@@ -17,9 +17,10 @@ type Check = (intent: IntentRequest, context: PolicyContext) => readonly Violati
 
 const CHECKS: readonly Check[] = [
   namespaceIsNotAllowed,
+  // Before the fields: what an update lacks that has nothing to carry forward is a consequence.
+  actionDoesNotFitHistory,
   actionLacksField,
   sealedValuesDoNotFit,
-  actionDoesNotFitHistory,
   catalogEntryIsNotAllowed,
   catalogEntryIsUnknown,
   versionIsOutsideRange,

@@ -107,6 +107,14 @@ describe('checkIntent', () => {
       'is required for action install',
     ],
     [
+      'an update of what is not there, which no field would mend',
+      { ...bare, action: 'update' },
+      context,
+      'constraint_violated',
+      '/action',
+      'shop/podinfo is not installed on this cluster; use install first',
+    ],
+    [
       'an operation with values',
       { ...operate, values: {} },
       context,

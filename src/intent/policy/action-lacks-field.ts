@@ -1,6 +1,8 @@
 import type { IntentAction } from '../intent-record.ts';
 import type { IntentRequest } from '../intent-request.ts';
+import type { PolicyContext } from '../policy-context.ts';
 import type { Violation } from '../violation.ts';
+import { actionDoesNotFitHistory } from './action-does-not-fit-history.ts';
 
 const ACTION_FIELDS = [
   'catalogEntry',
@@ -28,17 +30,21 @@ const FIELDS: Readonly<
 
 /**
  * The action lacks a field that it needs, or has one that belongs to another action. An update is judged after
- * `carryForward`, so it lacks nothing that the intent before it had.
+ * `carryForward`, so it lacks nothing that the intent before it had; one of what is not there lacks nothing at all, since no
+ * field would mend it.
  */
-export function actionLacksField(intent: IntentRequest): Violation[] {
+export function actionLacksField(intent: IntentRequest, context: PolicyContext): Violation[] {
   const { required, optional } = FIELDS[intent.action];
+  const hasNothingToChange = intent.action === 'update' && actionDoesNotFitHistory(intent, context).length > 0;
   const allowed = [...required, ...optional];
   const takes = allowed.length === 0 ? 'none of the optional fields but reason' : `${allowed.join(', ')} and reason`;
   return ACTION_FIELDS.flatMap((field): Violation[] => {
     const path = `/${field}`;
     if (intent[field] === undefined) {
       const missing = `is required for action ${intent.action}`;
-      return required.includes(field) ? [{ code: 'constraint_violated', path, message: missing }] : [];
+      return required.includes(field) && !hasNothingToChange
+        ? [{ code: 'constraint_violated', path, message: missing }]
+        : [];
     }
     if (allowed.includes(field)) return [];
     const message = `does not belong to action ${intent.action}, which takes ${takes}`;
