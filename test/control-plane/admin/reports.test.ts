@@ -145,7 +145,13 @@ describe('what a cluster reported', () => {
 
 describe('connectionConditions', () => {
   const now = new Date('2026-11-28T10:10:00.000Z');
-  const record = { intervals: JSON.stringify(DEFAULT_INTERVALS), registered_at: null, disconnected_at: null };
+  const record = {
+    intervals: JSON.stringify(DEFAULT_INTERVALS),
+    registered_at: null,
+    disconnected_at: null,
+    disabled_at: null,
+    revoked_at: null,
+  };
   const longAgo = new Date(0);
 
   it.for<[string, string | null, readonly unknown[]]>([
@@ -200,5 +206,22 @@ describe('connectionConditions', () => {
       status: 'True',
       lastTransitionTime: '2026-11-28T09:03:10.000Z',
     });
+  });
+
+  it('is disconnected at once where the control plane itself shuts the operator out, whatever its last contact was', () => {
+    const heard = { ...record, last_contact_at: '2026-11-28T10:09:50.000Z' };
+    const at = '2026-11-28T10:09:55.000Z';
+    const shown = (cluster: Parameters<typeof connectionConditions>[0]): string[] =>
+      connectionConditions(cluster, now, longAgo).map(
+        ({ type, status, reason, lastTransitionTime }) => `${type} ${status} ${reason} ${lastTransitionTime}`,
+      );
+    expect(shown({ ...heard, disabled_at: at })).toEqual([
+      `Connected False ClusterDisabled ${at}`,
+      `Disconnected True ClusterDisabled ${at}`,
+    ]);
+    expect(shown({ ...heard, revoked_at: at })).toEqual([
+      `Connected False CredentialRevoked ${at}`,
+      `Disconnected True CredentialRevoked ${at}`,
+    ]);
   });
 });
