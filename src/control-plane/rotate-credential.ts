@@ -106,11 +106,7 @@ export class RotateCredential {
       await deleteUnusedReplacements(trx, credential.id);
     } else {
       const graceMs = rotationGraceMs(await findSettings(trx, cluster.organization_id));
-      const graceEnds = new Date(now.getTime() + graceMs).toISOString();
-      await startGrace(trx, credential.id, {
-        at,
-        expiresAt: graceEnds < credential.expires_at ? graceEnds : credential.expires_at,
-      });
+      await startGrace(trx, credential, { at, endsAt: new Date(now.getTime() + graceMs).toISOString() });
     }
     await insertAgentCredential(trx, minted.row);
     const configRevision = await takePublicKey(trx, cluster, request);

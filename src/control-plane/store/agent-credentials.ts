@@ -100,16 +100,18 @@ export async function endUnusedRecoveries(
     .execute();
 }
 
-/** The first rotation, from which the grace period counts: the credential ends with it. */
+/** The first rotation, from which the grace period counts: the credential ends with it, and is never due after its end. */
 export async function startGrace(
   trx: Kysely<Database>,
-  id: string,
-  grace: { readonly at: string; readonly expiresAt: string },
+  credential: Pick<AgentCredentialRow, 'id' | 'rotate_after' | 'expires_at'>,
+  grace: { readonly at: string; readonly endsAt: string },
 ): Promise<void> {
+  const expiresAt = grace.endsAt < credential.expires_at ? grace.endsAt : credential.expires_at;
+  const rotateAfter = credential.rotate_after < expiresAt ? credential.rotate_after : expiresAt;
   await trx
     .updateTable('agent_credentials')
-    .set({ rotated_at: grace.at, expires_at: grace.expiresAt })
-    .where('id', '=', id)
+    .set({ rotated_at: grace.at, expires_at: expiresAt, rotate_after: rotateAfter })
+    .where('id', '=', credential.id)
     .execute();
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
 import { generateEncryptionKeypair } from '../../../src/protocol/jwe.ts';
 import type { RotateResponse } from '../../../src/protocol/credentials.ts';
 import { isWellFormedToken } from '../../../src/protocol/token.ts';
@@ -77,6 +78,17 @@ describe('POST /api/agent/credentials/rotate', () => {
       server.clock.advance(8 * HOUR);
     }
     expect(await works(server, old)).toBe('401 expired_token');
+  });
+
+  it('never says of the old credential that its rotation is due after its end', async () => {
+    await using server = await AgentServer.start();
+    const old = await server.newAgent('prod-eu');
+    renewed(old, await rotate(server, old));
+    const { body } = await server.get(old, CONFIG);
+    expect((body as AgentConfig).credential).toEqual({
+      expires_at: '2026-03-02T10:00:00.000Z',
+      rotate_after: '2026-03-02T10:00:00.000Z',
+    });
   });
 
   it('A7: refuses a second rotation once the replacement is in use, and lets the old credential work on', async () => {
