@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { silenceLimitMs } from '../../src/control-plane/contact-watch.ts';
 import { DEFAULT_INTERVALS } from '../../src/protocol/agent-config.ts';
-import { Herd, type Outage } from './herd.ts';
+import { Herd, type Held, type Outage } from './herd.ts';
 
-const CLUSTERS = 2000;
+const CLUSTERS = { jobs: 2000, config: 1000 };
 /** Of the requests in any one second, against those of a mean one. */
 const PEAK = 3;
 
@@ -16,21 +16,24 @@ function bySecond(times: readonly number[], seconds: number): readonly number[] 
 
 const mean = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0) / counts.length;
 
-const OUTAGES: readonly Outage[] = [
-  { seconds: 5, held: 'cut', meanwhile: 'nobody' },
-  { seconds: 60, held: 'cut', meanwhile: 'nobody' },
-  { seconds: 600, held: 'cut', meanwhile: 'nobody' },
-  { seconds: 5, held: 'answered', meanwhile: 'nobody' },
-  { seconds: 10, held: 'cut', meanwhile: 'unavailable' },
-  { seconds: 60, held: 'answered', meanwhile: 'unavailable' },
+const OUTAGES: readonly (Outage & { readonly loop: Held })[] = [
+  { loop: 'jobs', seconds: 5, held: 'cut', meanwhile: 'nobody' },
+  { loop: 'jobs', seconds: 60, held: 'cut', meanwhile: 'nobody' },
+  { loop: 'jobs', seconds: 600, held: 'cut', meanwhile: 'nobody' },
+  { loop: 'jobs', seconds: 5, held: 'answered', meanwhile: 'nobody' },
+  { loop: 'jobs', seconds: 10, held: 'cut', meanwhile: 'unavailable' },
+  { loop: 'jobs', seconds: 60, held: 'answered', meanwhile: 'unavailable' },
+  { loop: 'config', seconds: 5, held: 'cut', meanwhile: 'nobody' },
+  { loop: 'config', seconds: 60, held: 'answered', meanwhile: 'unavailable' },
 ];
 
 describe('A9: thousands of pollers over a restart of the control plane', () => {
   it.each(OUTAGES)(
-    'come back spread after $seconds s (polls $held, then $meanwhile), and stay so; none counts as disconnected',
+    'come back spread after $seconds s ($loop held: $held, then $meanwhile), and stay so; none counts as disconnected',
     { timeout: 120_000 },
     async (outage) => {
-      await using herd = new Herd(CLUSTERS, outage.seconds);
+      const size = CLUSTERS[outage.loop];
+      await using herd = new Herd(size, outage.seconds, outage.loop);
       await herd.pass(150);
       const steady = herd.seen.length;
       await herd.pass(50);
@@ -41,7 +44,7 @@ describe('A9: thousands of pollers over a restart of the control plane', () => {
       const from = herd.seen.length;
       const firsts = herd.forgetContacts();
       await herd.pass(240);
-      expect(firsts.size).toBe(CLUSTERS);
+      expect(firsts.size).toBe(size);
       const returns = [...firsts.values()].map((at) => at - back).sort((a, b) => a - b);
       const last = returns.at(-1) ?? 0;
       // Silence counts from when the control plane listens again.
@@ -52,7 +55,7 @@ describe('A9: thousands of pollers over a restart of the control plane', () => {
         241,
       );
       // The last hundredth comes late, by having asked in vain so often; it is no part of the window.
-      const window = Math.ceil((returns[Math.floor(CLUSTERS * 0.99)] ?? 0) / 1000);
+      const window = Math.ceil((returns[Math.floor(size * 0.99)] ?? 0) / 1000);
       const [returning, later] = [counts.slice(0, window), counts.slice(window, 240)];
       expect(Math.max(...returning) / mean(returning)).toBeLessThanOrEqual(PEAK);
       // Nor do they come again in waves, or more often than before.

@@ -1,13 +1,17 @@
+import { AGENT_PATHS } from '../../src/operator/agent-paths.ts';
 import { AgentSession, type AgentTransport } from '../../src/operator/agent-session.ts';
 import type { AgentAnswer } from '../../src/operator/agent-answer.ts';
 import type { AgentCall } from '../../src/operator/agent-client.ts';
+import { ConfigLoop } from '../../src/operator/config-loop.ts';
 import { Contact } from '../../src/operator/contact.ts';
 import { JobPoll } from '../../src/operator/jobs/job-poll.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { Secret } from '../../src/runtime/secret.ts';
+import { aConfig } from '../operator/fake-control-plane.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const STEP_MS = 100;
+const CONFIG = aConfig({ connectivity_mode: 'gitops' });
 
 /** How a control plane goes and what is there until it is back. */
 export interface Outage {
@@ -18,7 +22,10 @@ export interface Outage {
   readonly seconds: number;
 }
 
-/** One control plane in memory that holds polls, and the poll loops of a fleet of operators, all on one clock. */
+/** What an operator holds: the job poll in pull mode, the request for its configuration in the others. */
+export type Held = 'jobs' | 'config';
+
+/** One control plane in memory that holds requests, and those loops of a fleet of operators that make them, on one clock. */
 export class Herd implements AsyncDisposable {
   readonly clock = new ManualClock();
   /** When each request came that a running control plane saw, in milliseconds. */
@@ -31,9 +38,9 @@ export class Herd implements AsyncDisposable {
   #outage: Outage | undefined;
   #goes = Promise.withResolvers<Outage>();
 
-  constructor(size: number, seed: number) {
+  constructor(size: number, seed: number, held: Held = 'jobs') {
     this.#random = seededRandom(seed);
-    for (let index = 0; index < size; index += 1) this.#join(`c-${index}`);
+    for (let index = 0; index < size; index += 1) this.#join(`c-${index}`, held);
   }
 
   get now(): number {
@@ -69,7 +76,7 @@ export class Herd implements AsyncDisposable {
     await Promise.all(this.#running);
   }
 
-  #join(clusterId: string): void {
+  #join(clusterId: string, held: Held): void {
     const { clock } = this;
     const random = this.#random;
     const contact = new Contact({ clock, onChange: () => undefined });
@@ -80,6 +87,15 @@ export class Herd implements AsyncDisposable {
       onAuthenticated: () => undefined,
     });
     const transport: AgentTransport = { call: async (call) => await this.#call(clusterId, call) };
+    const config = new ConfigLoop({
+      session,
+      contact,
+      clock,
+      random,
+      logger: createLogger('test', 'silent'),
+      isServed: true,
+      onConfig: () => undefined,
+    });
     const poll = new JobPoll({
       session,
       contact,
@@ -95,12 +111,12 @@ export class Herd implements AsyncDisposable {
     const begin = async (): Promise<void> => {
       await clock.sleep(random() * 50_000, this.#stop.signal);
       session.use(transport, { token: new Secret(clusterId), clusterId });
-      await poll.run(this.#stop.signal);
+      await (held === 'jobs' ? poll : config).run(this.#stop.signal);
     };
     this.#running.push(begin().catch(() => undefined));
   }
 
-  async #call(clusterId: string, { holdSeconds = 0 }: AgentCall): Promise<AgentAnswer> {
+  async #call(clusterId: string, { holdSeconds = 0, path }: AgentCall): Promise<AgentAnswer> {
     if (this.#outage !== undefined) return refusal(this.#outage);
     this.seen.push(this.now);
     if (!this.#contacts.has(clusterId)) this.#contacts.set(clusterId, this.now);
@@ -112,7 +128,9 @@ export class Herd implements AsyncDisposable {
     over.abort();
     await elapsed.catch(() => undefined);
     if (outage?.held === 'cut') return { state: 'unavailable', message: 'reset', cut: true, answered: false };
-    return { state: 'ok', status: 200, body: { jobs: [] } };
+    if (path.startsWith(AGENT_PATHS.jobs)) return { state: 'ok', status: 200, body: { jobs: [] } };
+    const body = holdSeconds === 0 ? CONFIG : undefined;
+    return { state: 'ok', status: body === undefined ? 304 : 200, body, etag: '"1"', revision: '1' };
   }
 }
 
