@@ -25,6 +25,7 @@ import {
 } from './seal-secret-values.ts';
 import { appendAudit } from './store/audit.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
+import { findCluster } from './store/clusters.ts';
 import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
 import type { Store } from './store/open-store.ts';
 import { findOrganization } from './store/organizations.ts';
@@ -73,7 +74,8 @@ export interface AcceptedIntent {
  * Checks, numbers, renders and stores an intent, in one durable write with its audit entry, and wakes delivery. A refusal
  * stores nothing. What is stored has been rendered once, so nothing that cannot be delivered is ever accepted.
  *
- * @throws AppError with every fault of the intent, or `conflict` for a request key that was used for another request
+ * @throws AppError with every fault of the intent, `conflict` for a request key that was used for another request, or
+ *   `not_found` when the cluster was deleted meanwhile
  */
 export async function acceptIntent(deps: AcceptIntentDeps, submission: IntentSubmission): Promise<AcceptedIntent> {
   for (let attempt = 1; attempt <= MAX_SEALINGS; attempt += 1) {
@@ -95,7 +97,8 @@ async function acceptIn(
 ): Promise<AcceptedIntent | 'keys changed'> {
   const { clusterId, requestKey } = submission;
   // Read again here: what the cluster allows may have changed since the request was authenticated.
-  const cluster = await trx.selectFrom('clusters').selectAll().where('id', '=', clusterId).executeTakeFirstOrThrow();
+  const cluster = await findCluster(trx, clusterId);
+  if (cluster === undefined) throw new AppError('not_found', `there is no cluster ${clusterId}; it was just deleted`);
   const requestHash = hashOf(submission.request, deps.masterKey);
   const repeated = requestKey === undefined ? undefined : await answerBefore(trx, clusterId, requestKey, requestHash);
   if (repeated !== undefined) return repeated;

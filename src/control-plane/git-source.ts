@@ -1,7 +1,6 @@
 import type { GitSourceConfig } from '../protocol/agent-config.ts';
 import { AppError } from '../protocol/app-error.ts';
 import { encryptTo } from '../protocol/jwe.ts';
-import type { PublicJwk } from '../protocol/register.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { MasterKey } from './master-key.ts';
@@ -11,6 +10,7 @@ import { currentReadCredential, insertGitCredential, mintGitCredential } from '.
 import type { Store } from './store/open-store.ts';
 import { findRepositoryById, repositoryUrl } from './store/repositories.ts';
 import type { ClusterRow, GitCredentialRow } from './store/schema.ts';
+import { storedPublicKey } from './stored-public-key.ts';
 
 /** A cluster's Git read credential lives as long as its agent credential. */
 export const READ_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
@@ -37,7 +37,7 @@ export class GitSources {
 
   /**
    * The source of a cluster; undefined when it is not in gitops mode. The credential is a JWE to the cluster's key. For a
-   * cluster without one it is in the clear: the caller passes that on over TLS only.
+   * cluster without one it is in the clear: the caller passes that on over TLS only. One whose key is of no use gets none.
    */
   async of(cluster: ClusterRow): Promise<GitSourceConfig | undefined> {
     const { repository_id: repositoryId, git_directory: path } = cluster;
@@ -50,10 +50,12 @@ export class GitSources {
       path,
       ...(cluster.desired_revision === null ? {} : { desired_revision: cluster.desired_revision }),
     };
+    const key = storedPublicKey(cluster.public_key);
+    // A key that nothing can be encrypted to: withheld, since a cluster with a key never gets it in the clear.
+    if (key === undefined && cluster.public_key !== null) return source;
     const token = await this.#readToken(cluster.id, repositoryId);
     const credential = { username: GIT_USERNAME, password: token.expose() };
-    if (cluster.public_key === null) return { ...source, credential };
-    const key = JSON.parse(cluster.public_key) as PublicJwk;
+    if (key === undefined) return { ...source, credential };
     return { ...source, credential_jwe: await encryptTo(key, JSON.stringify(credential)) };
   }
 

@@ -3,7 +3,6 @@ import { AppError } from '../protocol/app-error.ts';
 import type { RecoverResponse } from '../protocol/credentials.ts';
 import { isClusterId } from '../protocol/ids.ts';
 import { encryptTo } from '../protocol/jwe.ts';
-import type { PublicJwk } from '../protocol/register.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { mintAgentCredential, type MintDeps, type MintedCredential } from './agent-credential.ts';
 import { MAX_RECOVERIES, RecoveryLimit, RECOVERY_WINDOW_MS, tooMany } from './recovery-limit.ts';
@@ -14,6 +13,7 @@ import { findCluster } from './store/clusters.ts';
 import { lockCluster } from './store/lock-cluster.ts';
 import type { Store } from './store/open-store.ts';
 import type { ClusterRow, Database } from './store/schema.ts';
+import { storedPublicKey } from './stored-public-key.ts';
 
 /**
  * How long a recovered credential that nobody uses outlasts the next recovery. Anybody may ask for one without being able
@@ -46,7 +46,8 @@ export class RecoverCredential {
     this.#limit.count(clusterId);
     const cluster = isClusterId(clusterId) ? await findCluster(store.db, clusterId) : undefined;
     const publicKey = cluster === undefined ? null : keyOf(cluster);
-    if (cluster === undefined || publicKey === null) {
+    const key = storedPublicKey(publicKey);
+    if (cluster === undefined || publicKey === null || key === undefined) {
       if (cluster !== undefined) {
         await refusals.record(cluster, {
           kind: 'CredentialRecoveryRefused',
@@ -59,9 +60,7 @@ export class RecoverCredential {
     const now = clock.now();
     const minted = mintAgentCredential(this.#deps, cluster, now, { origin: 'recovery', replaces: null });
     // The audience keeps it from being passed off as something else that is sealed to the same key.
-    const tokenJwe = await encryptTo(JSON.parse(publicKey) as PublicJwk, minted.token, {
-      aud: `${cluster.id}/credentials`,
-    });
+    const tokenJwe = await encryptTo(key, minted.token, { aud: `${cluster.id}/credentials` });
     await store.write(async (trx) => {
       await this.#keep(trx, { clusterId, publicKey, minted, now });
     });
@@ -110,7 +109,8 @@ function keyOf(cluster: ClusterRow): string | null {
 function whyNot(cluster: ClusterRow): string {
   if (cluster.disabled_at !== null) return 'it is disabled';
   if (cluster.revoked_at !== null) return 'its credentials were revoked';
-  return cluster.status === 'Pending' ? 'it has never registered' : 'it has registered no key';
+  if (cluster.status === 'Pending') return 'it has never registered';
+  return cluster.public_key === null ? 'it has registered no key' : 'nothing can be encrypted to the key that it has';
 }
 
 /** The same words whatever the cause: who asks has shown nothing, and must not learn which clusters there are. */

@@ -34,7 +34,7 @@ export interface SigningKeyDeps {
  * A successor of the cluster's signing key, endorsed by it, which signs from now on. The private half of the earlier one
  * is destroyed; what it signed verifies until it is revoked.
  *
- * @throws AppError `conflict` when there is no key yet, when somebody else rotates at this moment, when too many keys count
+ * @throws AppError `not_found` when the cluster was deleted meanwhile; `conflict` when there is no key yet, when somebody else rotates at this moment, when too many keys count
  */
 export async function rotateSigningKey(
   deps: SigningKeyDeps,
@@ -55,7 +55,9 @@ export async function rotateSigningKey(
     endorsement: await endorse(publicJwkOf(made), { kid: current.kid, privateJwk }),
   };
   await store.write(async (trx) => {
-    await lockCluster(trx, cluster.id);
+    if ((await lockCluster(trx, cluster.id)) === undefined) {
+      throw new AppError('not_found', `there is no cluster ${cluster.slug}; it was just deleted`);
+    }
     const keys = await findSigningKeys(trx, cluster.id);
     if (keys[0]?.kid !== current.kid) {
       throw new AppError('conflict', 'the signing key was rotated at this moment by somebody else; look at the list');

@@ -7,6 +7,7 @@ import { sealedAudience } from '../resources/sealed-audience.ts';
 import { findCluster } from './store/clusters.ts';
 import { findOrganization } from './store/organizations.ts';
 import type { ClusterRow, Database, IntentRow, OrganizationRow } from './store/schema.ts';
+import { storedPublicKey } from './stored-public-key.ts';
 
 /** The most that secret values may be as JSON. Sealed they must fit into a manifest with everything else. */
 export const MAX_SECRET_VALUES_BYTES = 64 * 1024;
@@ -54,12 +55,25 @@ export async function sealSecretValues(
   if (Object.keys(secretValues).length === 0 || publicKey === null) return { values: {}, publicKey, recoveryKey };
   const aud = sealedAudience(clusterId, namespace, name);
   const recoveryValues =
-    recoveryKey === null ? undefined : await encryptTo(JSON.parse(recoveryKey) as PublicJwk, text, { aud });
+    recoveryKey === null
+      ? undefined
+      : await encryptTo(
+          usable(recoveryKey, "the organization's recovery key; make another: servicectl recovery-key create"),
+          text,
+          { aud },
+        );
   const values = {
-    sealedValues: await encryptTo(JSON.parse(publicKey) as PublicJwk, text, { aud }),
+    sealedValues: await encryptTo(usable(publicKey, 'the key of this cluster; register it again'), text, { aud }),
     ...(recoveryValues === undefined ? {} : { recoveryValues }),
   };
   return { values, publicKey, recoveryKey };
+}
+
+/** @throws AppError `constraint_violated` */
+function usable(json: string, whose: string): PublicJwk {
+  const key = storedPublicKey(json);
+  if (key !== undefined) return key;
+  throw refusal([{ path: '/secretValues', message: `cannot be sealed: nothing can be encrypted to ${whose}` }]);
 }
 
 /** Whether the keys were replaced since the values were sealed to them. */
@@ -115,6 +129,6 @@ function noKey(path: string, slug: string): Error {
   const message =
     path === '/recoveryValues'
       ? 'cannot be taken: this organization has no recovery key; make one with: servicectl recovery-key create'
-      : `cannot be sealed: cluster ${slug} has not registered a public key yet; join it first (servicectl operator install)`;
+      : `cannot be sealed: cluster ${slug} has not registered a public key yet; install its operator first: servicectl clusters install-command ${slug}`;
   return refusal([{ path, message }]);
 }

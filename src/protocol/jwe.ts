@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader, importJWK, type CryptoKey, type JWK } from 'jose';
 import { Secret } from '../runtime/secret.ts';
 import { AppError } from './app-error.ts';
@@ -61,9 +61,31 @@ export function assertPublicKey(jwk: unknown): asserts jwk is PublicJwk {
   if (members['crv'] !== CRV) refuseKey('/crv', `must be ${CRV}`, [CRV]);
   const { x, alg = ALG, use = 'enc' } = members;
   const raw = typeof x === 'string' ? Buffer.from(x, 'base64url') : Buffer.alloc(0);
-  if (raw.length !== 32 || raw.toString('base64url') !== x) refuseKey('/x', 'must be 32 bytes in base64url');
+  if (typeof x !== 'string' || raw.length !== 32 || raw.toString('base64url') !== x) {
+    refuseKey('/x', 'must be 32 bytes in base64url');
+  }
+  if (!agrees(x)) {
+    refuseKey('/x', 'is a point of low order: no secret can be agreed upon with it; generate the key with a library');
+  }
   if (alg !== ALG) refuseKey('/alg', `must be ${ALG} or absent`, [ALG]);
   if (use !== 'enc') refuseKey('/use', 'must be enc or absent', ['enc']);
+}
+
+/** Agrees with every key that is tried; its secrets are for nothing else. */
+let trial: KeyObject | undefined;
+
+/**
+ * Whether a secret can be agreed upon with a public X25519 key. With a point of low order each private key gives zeros,
+ * which RFC 7748 (section 6.1) and every library refuse; tried, since there are several encodings of each.
+ */
+function agrees(x: string): boolean {
+  trial ??= generateKeyPairSync('x25519').privateKey;
+  try {
+    const publicKey = createPublicKey({ key: { kty: 'OKP', crv: CRV, x }, format: 'jwk' });
+    return diffieHellman({ privateKey: trial, publicKey }).some((byte) => byte !== 0);
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -97,6 +97,19 @@ describe('payload encryption', () => {
   });
 });
 
+/** Every encoding of the points of small order on Curve25519 and its twist, least significant byte first. */
+const LOW_ORDER = [
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  'e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800',
+  '5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+  `${'00'.repeat(31)}80`,
+  `ed${'ff'.repeat(31)}`,
+];
+
 describe('assertPublicKey', () => {
   const { publicJwk } = own;
 
@@ -113,6 +126,11 @@ describe('assertPublicKey', () => {
     ['a short key', { ...publicJwk, x: 'AAAA' }, '/public_key/x'],
     ['a padded key', { ...publicJwk, x: `${publicJwk.x}=` }, '/public_key/x'],
     ['no key', { kty: 'OKP', crv: 'X25519' }, '/public_key/x'],
+    ...LOW_ORDER.map((hex): [string, object, string] => [
+      `a point of low order, ${hex.slice(0, 8)}…${hex.slice(-2)}`,
+      { ...publicJwk, x: Buffer.from(hex, 'hex').toString('base64url') },
+      '/public_key/x',
+    ]),
     ['another algorithm', { ...publicJwk, alg: 'ECDH-ES+A256KW' }, '/public_key/alg'],
     ['a signing key', { ...publicJwk, use: 'sig' }, '/public_key/use'],
     ['a list', [], '/public_key'],

@@ -6,6 +6,7 @@ import type { PublicJwk } from '../../protocol/register.ts';
 import { securityOf } from '../cluster-settings.ts';
 import type { PayloadSigner } from '../payload-signer.ts';
 import type { ClusterRow, JobRow } from '../store/schema.ts';
+import { storedPublicKey } from '../stored-public-key.ts';
 
 /** Why a job cannot travel as its cluster requires. It will not be otherwise at the next poll: the job has failed. */
 export class JobNotDeliverable extends Error {}
@@ -17,7 +18,7 @@ export const ENCRYPTION_KEY_MISSING = 'EncryptionKeyMissing';
  * chart values. The signature is over the plain payload
  * (sign, then encrypt).
  *
- * @throws JobNotDeliverable when the cluster requires encryption and has registered no key
+ * @throws JobNotDeliverable when the cluster requires encryption and has registered no key, or none that can be used
  */
 export async function toWireJob(
   row: JobRow,
@@ -44,8 +45,10 @@ export async function toWireJob(
 }
 
 function keyOf(cluster: Pick<ClusterRow, 'public_key'>): PublicJwk {
-  if (cluster.public_key !== null) return JSON.parse(cluster.public_key) as PublicJwk;
+  const key = storedPublicKey(cluster.public_key);
+  if (key !== undefined) return key;
+  const what = cluster.public_key === null ? 'has registered no key' : 'has a key that nothing can be encrypted to';
   throw new JobNotDeliverable(
-    `${ENCRYPTION_KEY_MISSING}: the cluster requires encrypted payloads and has registered no key; register it again with one`,
+    `${ENCRYPTION_KEY_MISSING}: the cluster requires encrypted payloads and ${what}; register it again with one`,
   );
 }
