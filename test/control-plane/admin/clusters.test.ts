@@ -150,7 +150,41 @@ describe('GET /clusters', () => {
   });
 });
 
+describe('POST /clusters in mode push', () => {
+  it('says that intents for the cluster are refused, which it says in no other mode', async () => {
+    const warningsIn = async (slug: string, connectivityMode: string): Promise<unknown> => {
+      const lists = { allowedNamespaces: [], allowedCatalogEntries: [], allowedOperationTemplates: [] };
+      const record = { slug, displayName: slug, connectivityMode, ...lists };
+      const { status, body } = await plane.call('POST', '/clusters', record);
+      return [status, body['warnings']];
+    };
+    expect(await warningsIn('warned', 'push')).toEqual([
+      201,
+      ['connectivityMode push: this version delivers in pull and gitops mode; intents for this cluster are refused'],
+    ]);
+    expect(await warningsIn('pulled', 'pull')).toEqual([201, undefined]);
+    expect(await warningsIn('by-git', 'gitops')).toEqual([201, undefined]);
+  });
+});
+
 describe('PATCH /clusters/{id}', () => {
+  it('says of what a cluster keeps that it cannot be changed, not that it is not known', async () => {
+    await plane.newCluster('kept');
+    const answer = await plane.call('PATCH', '/clusters/kept', {
+      slug: 'a',
+      connectivityMode: 'pull',
+      git: {},
+      id: 'x',
+    });
+    expect(answer).toMatchObject({ status: 400, body: { error: 'constraint_violated' } });
+    expect(answer.body['faults'].map(({ path, message }: Record<string, string>) => `${path} ${message}`)).toEqual([
+      expect.stringMatching(/^\/id cannot be changed: /),
+      expect.stringMatching(/^\/slug cannot be changed: /),
+      '/connectivityMode cannot be changed yet: a cluster keeps the mode that it was created with',
+      expect.stringMatching(/^\/git cannot be changed yet: /),
+    ]);
+  });
+
   it('changes lists, name and single intervals, raises the config revision once and audits it', async () => {
     const id = await plane.newCluster('patched');
     const revision = () => Number(plane.query('SELECT config_revision AS r FROM clusters WHERE id = ?', id)[0]?.['r']);

@@ -1,3 +1,4 @@
+import { deliverableNow } from '../../../delivery/select-delivery.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
@@ -17,6 +18,7 @@ import { CreateCluster, PatchCluster } from './cluster-schemas.ts';
 import { viewCluster } from './cluster-view.ts';
 import { createCluster } from './create-cluster.ts';
 import { refuseUnseenCertificate } from './client-authority.ts';
+import { refuseFixedFields } from './fixed-fields.ts';
 import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { refuseOperatorVersion } from './operator-version.ts';
@@ -27,10 +29,12 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
   app.post('/clusters', { schema: { body: CreateCluster } }, async (request, reply) => {
     const admin = adminOf(request);
     const { row, registration } = await createCluster(deps, admin, request.body);
+    const warnings = warningsOf(row);
     return await reply.code(201).send({
       cluster: await viewCluster(deps, row, admin.organization.name),
       registrationToken: registration.token.expose(),
       registrationTokenExpiresAt: registration.expiresAt,
+      ...(warnings.length === 0 ? {} : { warnings }),
     });
   });
 
@@ -53,7 +57,8 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send(await viewCluster(deps, row, organization.name));
   });
 
-  app.patch('/clusters/:cluster', { schema: { params: ClusterParams, body: PatchCluster } }, async (request, reply) => {
+  const patch = { schema: { params: ClusterParams, body: PatchCluster }, preValidation: refuseFixedFields };
+  app.patch('/clusters/:cluster', patch, async (request, reply) => {
     const { organization, name } = adminOf(request);
     refuseOperatorVersion(request.body.operatorVersion);
     const { id, changed } = await deps.store.write(async (trx) => {
@@ -101,6 +106,14 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     const row = await requireCluster(deps.store.db, organization.id, id);
     return await reply.send(await viewCluster(deps, row, organization.name));
   });
+}
+
+/** What is taken and does not do yet what its name says. */
+function warningsOf({ id: clusterId, connectivity_mode: mode, repository_id: repositoryId }: ClusterRow): string[] {
+  if (deliverableNow({ clusterId, mode, repositoryId }) === undefined) return [];
+  return [
+    `connectivityMode ${mode}: this version delivers in pull and gitops mode; intents for this cluster are refused`,
+  ];
 }
 
 function securityText(json: string): string {
