@@ -35,6 +35,7 @@ describe('POST /clusters/{id}/intents', () => {
       state: 'delivered',
       receipt: { mode: 'gitops', commit: expect.stringMatching(/^[0-9a-f]{40}$/) },
       requestedBy: 'admin',
+      requestReason: 'first look',
       acceptedAt: expect.any(String),
       deliveredAt: expect.any(String),
     });

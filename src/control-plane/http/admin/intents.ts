@@ -1,9 +1,11 @@
 import { Type } from 'typebox';
+import type { IntentRecord } from '../../../intent/intent-record.ts';
 import { IntentRequest } from '../../../intent/intent-request.ts';
 import { AppError } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { acceptIntent } from '../../accept-intent.ts';
 import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store/intents.ts';
+import type { IntentRow } from '../../store/schema.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -74,11 +76,17 @@ function viewIntent({ intent, receipt }: IntentWithReceipt) {
           },
         }),
     requestedBy: intent.requested_by,
+    // `reason` is why it stands where it stands; this is why it was asked for.
+    ...ifKnown('requestReason', requestReasonOf(intent)),
     acceptedAt: intent.accepted_at,
     ...ifKnown('deliveredAt', intent.delivered_at),
     ...ifKnown('appliedAt', intent.applied_at),
     ...ifKnown('readyAt', intent.ready_at),
   };
+}
+
+function requestReasonOf({ record }: Pick<IntentRow, 'record'>): string | null {
+  return (JSON.parse(record) as Pick<IntentRecord, 'reason'>).reason ?? null;
 }
 
 function readRequestKey(header: string | string[] | undefined): string | undefined {
