@@ -21,3 +21,17 @@ export const ChartSource = Type.Object({
   }),
 });
 export type ChartSource = Static<typeof ChartSource>;
+
+/** What an address of a chart may not hold: whoever reads the catalog, and every cluster, would read a credential in it. */
+export function chartUrlFault(url: string): string | undefined {
+  const [, authority = '', rest = ''] = /^[a-z]+:[/\\]*([^/\\?#]*)(.*)$/i.exec(url) ?? [];
+  if (authority.includes('@')) return 'must hold no user name or password';
+  if (/[?#]/.test(rest)) return 'must hold no query and no fragment: neither is part of where a chart is';
+  return undefined;
+}
+
+/** A chart that was stored with a credential in its address, without it. */
+export function withoutCredentials(chart: ChartSource): ChartSource {
+  if (chartUrlFault(chart.url) === undefined) return chart;
+  return { ...chart, url: chart.url.replace(/[?#].*$/, '').replace(/^([a-z]+:[/\\]*)[^/\\]*@/i, '$1') };
+}

@@ -1,6 +1,6 @@
 import { parseExactJson } from '../../protocol/exact-json.ts';
 import type { Kysely } from 'kysely';
-import type { ChartSource } from '../../protocol/chart.ts';
+import { withoutCredentials, type ChartSource } from '../../protocol/chart.ts';
 import type { CatalogEntryRow, Database } from './schema.ts';
 
 /** A catalog entry, its JSON columns read. */
@@ -94,7 +94,7 @@ async function catalogRow(
 function readEntry(row: CatalogEntryRow): StoredCatalogEntry {
   return {
     name: row.name,
-    chart: JSON.parse(row.chart) as ChartSource,
+    chart: withoutCredentials(JSON.parse(row.chart) as ChartSource),
     versions: row.versions,
     ...(row.default_values === null
       ? {}

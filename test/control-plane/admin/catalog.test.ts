@@ -26,6 +26,33 @@ describe('the catalog', () => {
     expect(audit.body['items']).toHaveLength(2);
   });
 
+  it('hands out no credential that stands in an address since an earlier version', async () => {
+    await plane.call('PUT', '/catalog/private', { ...PODINFO, chart: { ...PODINFO.chart, url: 'oci://x/y' } });
+    const chart = { ...PODINFO.chart, url: 'oci://user:hunter2@x/y?token=hunter2' };
+    const text = JSON.stringify(chart);
+    plane.execute("UPDATE catalog_entries SET chart = ? WHERE name = 'private'", text);
+    plane.execute(
+      "UPDATE audit SET summary = ? WHERE summary LIKE 'catalog entry private:%'",
+      'catalog entry private: oci oci://user:hunter2@x/y, versions 6.x',
+    );
+    await plane.newCluster('reader', { allowedCatalogEntries: ['private'] });
+    const { body: issued } = await plane.call('POST', '/clusters/reader/registration-token');
+    const register = { token: issued['registrationToken'] };
+    const { body: agent } = await plane.call('POST', '/api/agent/register', register, { token: null });
+    const token = String(agent['token']);
+    const config = await plane.call('GET', '/api/agent/config', undefined, { token });
+    expect(config.body['catalog_entries']).toMatchObject([{ entry: 'private', chart: { url: 'oci://x/y' } }]);
+    const seen = [
+      config.body,
+      ...(await Promise.all(
+        ['/catalog/private', '/catalog', '/audit'].map(async (path) => (await plane.call('GET', path)).body),
+      )),
+    ];
+    expect(JSON.stringify(seen)).not.toContain('hunter2');
+    await plane.call('PUT', '/catalog/private', PODINFO);
+    plane.execute("DELETE FROM catalog_entries WHERE name = 'private'");
+  });
+
   it('pages by name', async () => {
     await plane.call('PUT', '/catalog/another', PODINFO);
     const first = await plane.call('GET', '/catalog?limit=1');
@@ -42,6 +69,18 @@ describe('the catalog', () => {
     ['a range that is none', { ...PODINFO, versions: 'latest' }, '/versions'],
     ['an OCI chart at an https address', { ...PODINFO, chart: { ...PODINFO.chart, url: 'https://a/b' } }, '/chart/url'],
     ['a Helm chart at an oci address', { ...PODINFO, chart: { ...PODINFO.chart, type: 'helm' } }, '/chart/url'],
+    ['a user in the address', { ...PODINFO, chart: { ...PODINFO.chart, url: 'oci://user:pw@x/y' } }, '/chart/url'],
+    ['a token in the address', { ...PODINFO, chart: { ...PODINFO.chart, url: 'oci://x/y?token=pw' } }, '/chart/url'],
+    [
+      'a user in the address of a Helm repository',
+      { ...PODINFO, chart: { type: 'helm', url: 'https://user@x', name: 'y' } },
+      '/chart/url',
+    ],
+    [
+      'a user behind backslashes',
+      { ...PODINFO, chart: { type: 'helm', url: 'https:\\\\user:pw@x/y', name: 'y' } },
+      '/chart/url',
+    ],
     ['default values that are a list', { ...PODINFO, defaultValues: [] }, '/defaultValues'],
     ['an approval, which is not built yet', { ...PODINFO, approval: { required: true } }, '/approval'],
     [

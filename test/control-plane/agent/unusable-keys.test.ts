@@ -81,7 +81,13 @@ describe('a key that nothing can be encrypted to', () => {
     });
     const gitops = { connectivity_mode: 'gitops', repository_id: 'repo-1', git_directory: 'clusters/prod-eu' } as const;
     await storeKey(server, agent.id, gitops);
-    const sources = new GitSources({ ...server, baseUrl: () => 'https://cp.example.com', randomBytes });
+    const sources = new GitSources({
+      store: server.store,
+      masterKey: server.masterKey,
+      clock: server.clock,
+      baseUrl: () => 'https://cp.example.com',
+      randomBytes,
+    });
     const cluster = await findCluster(server.store.db, agent.id);
     expect(await sources.of(cluster as ClusterRow)).toEqual({
       url: 'https://cp.example.com/git/fleet.git',

@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
-import { ChartSource } from '../../../protocol/chart.ts';
+import { ChartSource, chartUrlFault } from '../../../protocol/chart.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { appendAudit } from '../../store/audit.ts';
@@ -94,6 +94,8 @@ function assertUsable(entry: StoredCatalogEntry): void {
     const wanted = entry.chart.type === 'oci' ? 'oci://' : 'https:// or http://';
     throw refusal([{ path: '/chart/url', message: `must begin with ${wanted} for type ${entry.chart.type}` }]);
   }
+  const fault = chartUrlFault(entry.chart.url);
+  if (fault !== undefined) throw refusal([{ path: '/chart/url', message: fault }]);
   if (entry.valuesSchema === undefined) return;
   assertUsableSchema(entry.valuesSchema);
   // Values may be required of each intent, so only what the defaults do have is judged.

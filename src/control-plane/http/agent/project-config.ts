@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { AgentConfig, GitSourceConfig, ProjectedCatalogEntry } from '../../../protocol/agent-config.ts';
-import { ChartSource } from '../../../protocol/chart.ts';
+import { ChartSource, withoutCredentials } from '../../../protocol/chart.ts';
 import { compileParser } from '../../../protocol/parse.ts';
 import { intervalsOf, namesIn, securityOf } from '../../cluster-settings.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
@@ -50,5 +50,9 @@ async function projectCatalog(db: Kysely<Database>, cluster: ClusterRow): Promis
     .where('name', 'in', names)
     .orderBy('name')
     .execute();
-  return rows.map(({ name, chart, versions }) => ({ entry: name, chart: parseChart(JSON.parse(chart)), versions }));
+  return rows.map(({ name, chart, versions }) => ({
+    entry: name,
+    chart: withoutCredentials(parseChart(JSON.parse(chart))),
+    versions,
+  }));
 }
