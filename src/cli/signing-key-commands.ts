@@ -49,7 +49,7 @@ export function addSigningKeyCommands(program: Command, deps: CliDeps): void {
     .action(async (cluster: string, kid: string, options: ConnectionOptions & Confirmation) => {
       confirm(
         options,
-        `makes worthless what key ${kid} signed: where signatures are required, an object that was not delivered since the rotation stands still until it is`,
+        `makes worthless what key ${kid} signed: a file in Git that was not delivered anew since the rotation is not applied until it is, and where signatures are required its object stands still; an update that names nothing delivers anew`,
       );
       await callControlPlane(options, deps, 'DELETE', `${at(cluster)}/${encodeURIComponent(kid)}`);
       deps.out(`${cluster}: signing key ${kid} is revoked\n`);
