@@ -6,6 +6,7 @@ import { addClientAuthorityCommand } from './client-authority-command.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
+import { takeConnectionAnywhere } from './connection-anywhere.ts';
 import { addNamespaceCommands } from './namespace-commands.ts';
 import { addOperatorCommands } from './operator-commands.ts';
 import { addRecoveryKeyCommands } from './recovery-key-commands.ts';
@@ -34,6 +35,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addRecoveryKeyCommands(program, deps);
   addResealCommand(program, deps);
   addClientAuthorityCommand(program, deps);
+  takeConnectionAnywhere(program);
   inherit(program);
   try {
     await program.parseAsync(args, { from: 'user' });
