@@ -33,6 +33,28 @@ describe('rate limits', () => {
     expect(refusalOf(await server.get(agent, '/api/agent/config?wait=0'))).toEqual([429, 'rate_limited', true]);
   });
 
+  it('counts acks, statuses and results together, and polls of jobs with those of the configuration', async () => {
+    await using server = await AgentServer.start({ writes: 3, polls: 3 });
+    const agent = await server.newAgent('prod-eu');
+    const statuses: number[] = [];
+    for (const [verb, body] of [
+      ['ack', undefined],
+      ['status', { phase: 'Applying' }],
+      ['result', { outcome: 'succeeded' }],
+      ['ack', undefined],
+      ['status', { phase: 'Applying' }],
+    ] as const) {
+      statuses.push((await server.post(agent, `/api/agent/jobs/job-unknown/${verb}`, body)).status);
+    }
+    expect(statuses).toEqual([404, 404, 404, 429, 429]);
+    const polls: number[] = [];
+    for (const path of [`jobs?cluster=${agent.id}&wait=0`, 'config?wait=0', 'config?wait=0', 'config?wait=0']) {
+      polls.push((await server.get(agent, `/api/agent/${path}`)).status);
+    }
+    expect(polls).toEqual([200, 200, 200, 429]);
+    expect((await server.post(agent, EVENTS, EMPTY)).status).toBe(204);
+  });
+
   it('counts registrations by address, right and wrong tokens alike', async () => {
     await using server = await AgentServer.start({ register: 2 });
     const { registrationToken } = await server.newCluster('prod-eu');

@@ -2,10 +2,16 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { AppError } from '../../../protocol/app-error.ts';
 import type { HttpServer } from '../server.ts';
+import { RateCounters } from './rate-counters.ts';
 
-/** Most requests in a window: per credential in 10 s, `register` per address in a minute (decisions, "Errors"). */
+/**
+ * Most requests in a window, over all routes of a group: per credential in 10 s, `register` per address in a minute
+ * (decisions, "Errors").
+ */
 export interface RateLimits {
+  /** Of jobs and of the configuration: both are held, and one waits for the other's change. */
   readonly polls: number;
+  /** Acks, statuses and results. */
   readonly writes: number;
   readonly events: number;
   readonly register: number;
@@ -49,14 +55,11 @@ const WINDOWS: Readonly<Record<keyof RateLimits, Window>> = {
   recover: { ms: 60_000, of: 'address', key: (request) => request.ip },
 };
 
-/** Counters kept; the least recently used goes first, which at worst forgives somebody. */
-const MAX_COUNTERS = 50_000;
-
 /** Call before the routes. Counts are this process's own: behind two replicas a client may reach twice the limit. */
 export function countRequests(app: HttpServer): void {
   app.register(rateLimit, {
     global: false,
-    cache: MAX_COUNTERS,
+    store: RateCounters,
     addHeaders: {
       'x-ratelimit-limit': false,
       'x-ratelimit-remaining': false,
