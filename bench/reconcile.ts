@@ -87,7 +87,7 @@ function windowOf(requests: readonly AuditedRequest[]): Window {
 }
 
 async function prepareInstances(namespace: string): Promise<void> {
-  await manyAtOnce(INSTANCES, 8, async (number) => await api.create(fleetInstance(namespace, number), 'fleet'));
+  await manyAtOnce(INSTANCES, 8, async (number) => await api.create(await fleetInstance(namespace, number), 'fleet'));
 }
 
 /** Requests about one namespace's objects; lists and watches are about all of them. */
@@ -124,7 +124,7 @@ async function bareLane(namespace: string): Promise<Window> {
   const before = audit.requests.length;
   const options = { fieldManager: 'bare', force: true };
   await manyAtOnce(INSTANCES, AT_ONCE, async (number) => {
-    const instance = fleetInstance(namespace, number);
+    const instance = await fleetInstance(namespace, number);
     await api.apply(desiredOciRepository(instance, FLEET_CLUSTER_ID), options);
     await api.apply(desiredRelease(instance, undefined, FLEET_CLUSTER_ID), options);
   });
@@ -140,7 +140,7 @@ async function bareLane(namespace: string): Promise<Window> {
 async function secondPass(): Promise<Record<string, number>> {
   const before = operatorAudit.read().length;
   const last = rounds.at(-1)?.fleet ?? '';
-  const marker = fleetInstance(last, INSTANCES);
+  const marker = await fleetInstance(last, INSTANCES);
   await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir, BUILT_OPERATOR);
   await api.create(marker, 'fleet');
   const isDone = (): boolean =>

@@ -11,6 +11,7 @@ import {
   countByKind,
   FLEET_AUDIT_POLICY,
   fleetInstance,
+  fleetName,
   isWrite,
   manyAtOnce,
   OperatorProcess,
@@ -39,7 +40,7 @@ describeRealCluster('what the operator asks of a real API server', (start) => {
     });
     await installDefinitions(api);
     await prepareFleet(api, [NAMESPACE]);
-    await manyAtOnce(INSTANCES, 4, async (number) => await api.create(fleetInstance(NAMESPACE, number), 'fleet'));
+    await manyAtOnce(INSTANCES, 4, async (number) => await api.create(await fleetInstance(NAMESPACE, number), 'fleet'));
     audit = new AuditReader(cluster.auditLogPath ?? '', 'service-operator');
   }, START_TIMEOUT_MS);
   afterAll(async () => {
@@ -62,13 +63,13 @@ describeRealCluster('what the operator asks of a real API server', (start) => {
     { timeout: 120_000 },
     async () => {
       await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir);
-      const names = Array.from({ length: INSTANCES }, (_, number) => fleetInstance(NAMESPACE, number).metadata.name);
+      const names = Array.from({ length: INSTANCES }, (_, number) => fleetName(number));
       await expect
         .poll(() => names.filter((name) => !statusWritten(name)).length, { timeout: 100_000, interval: 200 })
         .toBe(0);
       // One more, so that what the first ones left behind in the queue has been worked on.
-      await api.create(fleetInstance(NAMESPACE, INSTANCES), 'fleet');
-      const last = fleetInstance(NAMESPACE, INSTANCES).metadata.name;
+      await api.create(await fleetInstance(NAMESPACE, INSTANCES), 'fleet');
+      const last = fleetName(INSTANCES);
       await expect.poll(() => statusWritten(last), { timeout: 60_000, interval: 100 }).toBe(true);
       const { list, watch, ...perInstance } = withWatches(countByKind(asked()));
       expect(perInstance).toEqual({
@@ -86,8 +87,8 @@ describeRealCluster('what the operator asks of a real API server', (start) => {
   it('nothing but lists and watches for instances that are as they should be', { timeout: 120_000 }, async () => {
     const before = audit.read().length;
     await using operator = new OperatorProcess(cluster.kubeconfigPath, stateDir);
-    await api.create(fleetInstance(NAMESPACE, INSTANCES + 1), 'fleet');
-    const last = fleetInstance(NAMESPACE, INSTANCES + 1).metadata.name;
+    await api.create(await fleetInstance(NAMESPACE, INSTANCES + 1), 'fleet');
+    const last = fleetName(INSTANCES + 1);
     await expect.poll(() => statusWritten(last, before), { timeout: 100_000, interval: 200 }).toBe(true);
     const others = asked(before).filter(({ name, verb }) => name !== last && verb !== 'list' && verb !== 'watch');
     expect(others.filter(isWrite)).toEqual([]);

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
+import { signPayload } from '../../src/protocol/payload-signature.ts';
+import { generateSigningKey } from '../../src/protocol/signing-key.ts';
 import type { ApplicationInstance } from '../../src/resources/application-instance.ts';
 import {
   APPS_API_VERSION,
@@ -17,12 +19,15 @@ import {
   SOURCE_ANNOTATION,
   STATUS_FIELD_MANAGER,
 } from '../../src/resources/labels.ts';
+import { signedContent, signedContext, withSignature } from '../../src/resources/signed-object.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** The operator as its source, and as `npm run build` makes it. */
 const SOURCE = join(ROOT, 'src', 'operator', 'main.ts');
 export const BUILT_OPERATOR = join(ROOT, 'dist', 'operator', 'main.js');
 export const FLEET_CLUSTER_ID = 'c-0123456789abcdef';
+/** The control plane's, as the operator has pinned it. */
+const SIGNING_KEY = generateSigningKey();
 const CHART = { type: 'oci', url: 'oci://registry.test/charts/podinfo', name: 'podinfo' } as const;
 
 /** Every request, one line each; the audit log is what counts them. */
@@ -53,15 +58,21 @@ export async function prepareFleet(api: ClusterApi, namespaces: readonly string[
     allowedNamespaces: [...namespaces],
     catalogEntries: [{ entry: 'podinfo', chart: CHART, versions: '>=6' }],
     operationTemplates: [],
+    odooPublicKey: JSON.stringify(SIGNING_KEY.publicJwk),
+    signingKeys: { accepted: [JSON.stringify(SIGNING_KEY.publicJwk)] },
   };
   const options = { fieldManager: STATUS_FIELD_MANAGER, subresource: 'status', force: true } as const;
   await api.apply({ ...cluster, metadata, status }, options);
 }
 
-/** An instance as the apply loop would have brought it. */
-export function fleetInstance(namespace: string, number: number): ApplicationInstance {
-  const name = `app-${String(number).padStart(4, '0')}`;
-  return {
+export function fleetName(number: number): string {
+  return `app-${String(number).padStart(4, '0')}`;
+}
+
+/** An instance as the apply loop would have brought it, signed. */
+export async function fleetInstance(namespace: string, number: number): Promise<ApplicationInstance> {
+  const name = fleetName(number);
+  const instance = {
     apiVersion: APPS_API_VERSION,
     kind: 'ApplicationInstance',
     metadata: {
@@ -76,6 +87,11 @@ export function fleetInstance(namespace: string, number: number): ApplicationIns
       values: { replicaCount: 2, ui: { message: `this is ${name}` }, resources: { requests: { cpu: '100m' } } },
     },
   };
+  const context = signedContext(instance);
+  if (context === undefined) throw new Error('an instance has a place in the order of deliveries');
+  const header = { ...context, cluster_id: FLEET_CLUSTER_ID };
+  const signature = await signPayload({ payload: signedContent(instance), key: SIGNING_KEY, header });
+  return withSignature(instance, signature) as ApplicationInstance;
 }
 
 /** Does `work` for each of `count` numbers, so many at once. */
