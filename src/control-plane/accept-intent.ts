@@ -6,7 +6,6 @@ import { checkIntent, throwIfRefused, throwIfTooLarge } from '../intent/check-in
 import { intentIdempotencyKey } from '../intent/intent-key.ts';
 import type { IntentAction, IntentRecord } from '../intent/intent-record.ts';
 import type { IntentRequest } from '../intent/intent-request.ts';
-import { mergeValues } from '../intent/merge-values.ts';
 import { renderIntent, type RenderInputs } from '../intent/render.ts';
 import { deliverableNow } from '../delivery/select-delivery.ts';
 import { AppError } from '../protocol/app-error.ts';
@@ -33,11 +32,12 @@ import { reportedGenerationOf } from './store/reported-generations.ts';
 import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
-import { valuesFaults } from './values-fit-schema.ts';
+import { requireValuesFit, valuesToCheck, type UncheckedValues } from './require-values-fit.ts';
+import type { ValuesChecker } from './values-checker.ts';
 import type { Wakeups } from './wakeups.ts';
 
-/** How often an intent is sealed anew because a key was replaced meanwhile. */
-const MAX_SEALINGS = 3;
+/** How often an intent is tried: again when its values are checked, and when a key or the schema was replaced meanwhile. */
+const MAX_TRIES = 5;
 
 /** How each action is named in the audit. */
 const AUDIT_KINDS: Readonly<Record<IntentAction, string>> = {
@@ -53,6 +53,7 @@ export interface AcceptIntentDeps {
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly masterKey: Pick<MasterKey, 'derive'>;
+  readonly valuesChecker: Pick<ValuesChecker, 'check'>;
 }
 
 export interface IntentSubmission {
@@ -78,23 +79,34 @@ export interface AcceptedIntent {
  *   `not_found` when the cluster was deleted meanwhile
  */
 export async function acceptIntent(deps: AcceptIntentDeps, submission: IntentSubmission): Promise<AcceptedIntent> {
-  for (let attempt = 1; attempt <= MAX_SEALINGS; attempt += 1) {
-    // Before the transaction, which sealing would hold up.
+  let checked: string | undefined;
+  for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+    // Both before the transaction, which sealing would hold up, and a check by a schema of any kind even more.
     const sealing = await sealSecretValues(deps.store.db, submission.clusterId, submission.request);
-    const accepted = await deps.store.write(async (trx) => await acceptIn(trx, deps, submission, sealing));
-    if (accepted === 'keys changed') continue;
+    const outcome = await deps.store.write(async (trx) => await acceptIn(trx, deps, submission, sealing, checked));
+    if (outcome === 'keys changed') continue;
+    if ('unchecked' in outcome) {
+      await requireValuesFit(deps.valuesChecker, outcome.unchecked);
+      checked = outcome.unchecked.text;
+      continue;
+    }
     deps.wakeups.notify(DELIVERY_TOPIC);
-    return accepted;
+    return outcome;
   }
-  throw new AppError('unavailable', "the cluster's keys are being replaced; send the intent again");
+  throw new AppError(
+    'unavailable',
+    "the cluster's keys or the catalog entry are being replaced; send the intent again",
+  );
 }
 
+/** `checked`: the text of the check that the values passed. A transaction that needs another one has written nothing. */
 async function acceptIn(
   trx: Kysely<Database>,
   deps: AcceptIntentDeps,
   submission: IntentSubmission,
   sealing: Sealing | undefined,
-): Promise<AcceptedIntent | 'keys changed'> {
+  checked: string | undefined,
+): Promise<AcceptedIntent | 'keys changed' | { readonly unchecked: UncheckedValues }> {
   const { clusterId, requestKey } = submission;
   // Read again here: what the cluster allows may have changed since the request was authenticated.
   const cluster = await findCluster(trx, clusterId);
@@ -118,7 +130,7 @@ async function acceptIn(
     request.catalogEntry === undefined
       ? undefined
       : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
-  check(request, cluster, entry, last, request.sealedValues === undefined && carried === undefined);
+  check(request, cluster, entry, last);
   const sealed = valuesToStore(request, sealing, keys, last, carried);
 
   const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
@@ -127,6 +139,10 @@ async function acceptIn(
   const record = recordOf(request, sealed, submission, generation, now, deps.randomBytes);
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
   throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)), SIGNATURE_BYTES);
+  // After the size, which bounds what a check may be of.
+  const isWhole = request.sealedValues === undefined && carried === undefined;
+  const unchecked = valuesToCheck(request, cluster.organization_id, entry, isWhole);
+  if (unchecked !== undefined && unchecked.text !== checked) return { unchecked };
 
   // Delivery goes by this time, so it never runs backwards for one object, whatever the clock does.
   const nowText = now.toISOString();
@@ -217,7 +233,6 @@ function check(
   cluster: ClusterRow,
   entry: StoredCatalogEntry | undefined,
   last: IntentRow | undefined,
-  valuesAreWhole: boolean,
 ): void {
   throwIfRefused(
     checkIntent(request, {
@@ -228,10 +243,6 @@ function check(
       ...(last === undefined ? {} : { lastIntent: last }),
     }),
   );
-  if (entry === undefined) return;
-  const visible = mergeValues(entry.defaultValues, request.values);
-  const faults = valuesFaults(entry.valuesSchema, mergeValues(visible, request.secretValues), valuesAreWhole);
-  if (faults.length > 0) throw refusal(faults);
 }
 
 /** For whoever read, thought and writes: somebody else's intent in between is not overwritten. */

@@ -34,6 +34,7 @@ import { TidyLoop } from './tidy-loop.ts';
 import { signRendered } from './sign-rendered.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { Upkeep } from './upkeep.ts';
+import { ValuesChecker } from './values-checker.ts';
 import { WakeupRelay } from './wakeup-relay.ts';
 import { Wakeups } from './wakeups.ts';
 
@@ -131,6 +132,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     channel,
     contactWatch,
     clientAuthority,
+    valuesChecker: started.use(new ValuesChecker({ clock })),
   });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acceptIntent } from '../../src/control-plane/accept-intent.ts';
+import { ValuesChecker } from '../../src/control-plane/values-checker.ts';
 import { DeliveryLoop } from '../../src/control-plane/delivery-loop.ts';
 import { putCatalogEntry } from '../../src/control-plane/store/catalog-entries.ts';
 import { insertPendingCluster } from '../../src/control-plane/store/clusters.ts';
@@ -91,7 +92,8 @@ async function accept(clusterId: string, name: string): Promise<string> {
   // Acceptance is ordered by the millisecond.
   clock.advance(1);
   const request = { ...INSTALL, name } as never;
-  const deps = { store, wakeups, clock, randomBytes, masterKey: { derive: () => new Uint8Array(32) } };
+  const valuesChecker = new ValuesChecker({ clock });
+  const deps = { store, wakeups, clock, randomBytes, masterKey: { derive: () => new Uint8Array(32) }, valuesChecker };
   return (await acceptIntent(deps, { clusterId, request, requestedBy: 'admin', requestKey: undefined })).id;
 }
 

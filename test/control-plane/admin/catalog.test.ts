@@ -86,7 +86,7 @@ describe('the catalog', () => {
     [
       'a schema with a broken pattern',
       { ...PODINFO, valuesSchema: { properties: { a: { type: 'string', pattern: '(' } } } },
-      '/valuesSchema',
+      '/valuesSchema/properties/a/pattern',
     ],
     [
       'default values that break the schema',

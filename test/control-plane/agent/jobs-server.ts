@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { acceptIntent } from '../../../src/control-plane/accept-intent.ts';
+import { ValuesChecker } from '../../../src/control-plane/values-checker.ts';
 import { DeliveryLoop } from '../../../src/control-plane/delivery-loop.ts';
 import { StoreJobQueue } from '../../../src/control-plane/jobs/store-job-queue.ts';
 import { putCatalogEntry } from '../../../src/control-plane/store/catalog-entries.ts';
@@ -61,7 +62,8 @@ export class JobsServer implements AsyncDisposable {
     const request = (
       changes.action === undefined ? { ...INSTALL, ...changes } : { namespace: 'shop', name: 'podinfo', ...changes }
     ) as IntentRequest;
-    const deps = { store, wakeups, clock, randomBytes, masterKey: this.agents.masterKey };
+    const valuesChecker = new ValuesChecker({ clock });
+    const deps = { store, wakeups, clock, randomBytes, masterKey: this.agents.masterKey, valuesChecker };
     return (await acceptIntent(deps, { clusterId: agent.id, request, requestedBy: 'admin', requestKey: undefined })).id;
   }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acceptIntent } from '../../../src/control-plane/accept-intent.ts';
+import { ValuesChecker } from '../../../src/control-plane/values-checker.ts';
 import { StoreJobQueue } from '../../../src/control-plane/jobs/store-job-queue.ts';
 import { openMasterKey, type MasterKey } from '../../../src/control-plane/master-key.ts';
 import { renderQueued } from '../../../src/control-plane/render-queued.ts';
@@ -72,7 +73,8 @@ async function newCluster(id: string): Promise<void> {
 async function accept(clusterId: string, name: string): Promise<string> {
   // Acceptance is ordered by the millisecond.
   clock.advance(1);
-  const deps = { store, wakeups, clock, randomBytes, masterKey };
+  const valuesChecker = new ValuesChecker({ clock });
+  const deps = { store, wakeups, clock, randomBytes, masterKey, valuesChecker };
   const request = { ...INSTALL, name } as never;
   return (await acceptIntent(deps, { clusterId, request, requestedBy: 'admin', requestKey: undefined })).id;
 }

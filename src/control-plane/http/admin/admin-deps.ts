@@ -6,6 +6,7 @@ import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { MasterKey } from '../../master-key.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
+import type { ValuesChecker } from '../../values-checker.ts';
 import type { InstallLinks } from '../../install-links.ts';
 import type { Wakeups } from '../../wakeups.ts';
 
@@ -24,4 +25,5 @@ export interface AdminDeps {
   readonly installLinks: InstallLinks;
   readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
   readonly channel: DiscussionChannel;
+  readonly valuesChecker: Pick<ValuesChecker, 'check'>;
 }

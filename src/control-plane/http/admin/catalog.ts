@@ -11,9 +11,9 @@ import {
   putCatalogEntry,
   type StoredCatalogEntry,
 } from '../../store/catalog-entries.ts';
+import { requireUsableSchema } from '../../require-values-fit.ts';
 import { raiseConfigRevisions } from '../../store/clusters.ts';
 import { configTopic } from '../../topics.ts';
-import { assertUsableSchema, valuesFaults } from '../../values-fit-schema.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -44,6 +44,7 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
     const at = deps.clock.now().toISOString();
     const entry: StoredCatalogEntry = { name, ...content, updatedAt: at };
     assertUsable(entry);
+    await requireUsableSchema(deps.valuesChecker, organization.id, entry);
     const woken = await deps.store.write(async (trx) => {
       if (!(await putCatalogEntry(trx, organization.id, entry))) return [];
       await appendAudit(trx, {
@@ -96,13 +97,4 @@ function assertUsable(entry: StoredCatalogEntry): void {
   }
   const fault = chartUrlFault(entry.chart.url);
   if (fault !== undefined) throw refusal([{ path: '/chart/url', message: fault }]);
-  if (entry.valuesSchema === undefined) return;
-  assertUsableSchema(entry.valuesSchema);
-  // Values may be required of each intent, so only what the defaults do have is judged.
-  const faults = valuesFaults(entry.valuesSchema, entry.defaultValues ?? {}).filter(
-    ({ message }) => message !== 'is required',
-  );
-  if (faults.length > 0) {
-    throw refusal(faults.map((fault) => ({ ...fault, path: fault.path.replace(/^\/values/, '/defaultValues') })));
-  }
 }
