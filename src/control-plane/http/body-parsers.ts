@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../../protocol/app-error.ts';
 import { AGENT_MEDIA_TYPE } from '../../protocol/media-type.ts';
@@ -22,6 +23,18 @@ export function readBodiesStrictly(
     if (bytes.length === 0) return undefined;
     throw new AppError('unsupported_media_type', `the body must be application/json or ${AGENT_MEDIA_TYPE}`);
   });
+}
+
+/** `type/subtype`, whatever its parameters are (RFC 9110, section 8.3.1). */
+const MEDIA_TYPE = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
+
+/**
+ * A `Content-Type` that is empty or broken becomes the one that says nothing: the framework would refuse it before it is
+ * known whether there is a body, and that of an empty body is not looked at.
+ */
+export function overlookBrokenMediaType(headers: IncomingHttpHeaders): void {
+  const type = headers['content-type'];
+  if (type !== undefined && !MEDIA_TYPE.test(type)) headers['content-type'] = 'application/octet-stream';
 }
 
 /** Nothing is inflated: what a body takes is what was sent. */

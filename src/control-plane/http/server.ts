@@ -14,7 +14,7 @@ import { newId } from '../../protocol/ids.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { answerBrokenRequest, answerError, answerNotFound, bodyMediaType } from './answer-error.ts';
-import { readBodiesStrictly } from './body-parsers.ts';
+import { overlookBrokenMediaType, readBodiesStrictly } from './body-parsers.ts';
 import { healthRoutes } from './health.ts';
 import { validatorCompiler } from './validator.ts';
 
@@ -127,6 +127,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
+    overlookBrokenMediaType(request.raw.headers);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw new AppError('invalid_body', 'the Host header is missing (RFC 9112, section 3.2)');
     }

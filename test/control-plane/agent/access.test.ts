@@ -38,8 +38,16 @@ describe('access to the agent API', () => {
     await server.store.write(async (trx) => {
       await trx.updateTable('clusters').set({ disabled_at: 'now' }).where('id', '=', agent.id).execute();
     });
-    expect(refusal(await server.get(agent, '/api/agent/config'))).toBe('403 cluster_disabled');
-    expect(refusal(await server.post(agent, EVENTS, EMPTY))).toBe('403 cluster_disabled');
+    const answers = [
+      await server.get(agent, '/api/agent/config'),
+      await server.post(agent, EVENTS, EMPTY),
+      await server.get(agent, `/api/agent/jobs?cluster=${agent.id}`),
+    ];
+    for (const answer of answers) {
+      expect([refusal(answer), answer.headers['service-config-revision']]).toEqual(['403 cluster_disabled', '2']);
+    }
+    const nowhere = await server.get(agent, '/api/agent/nowhere');
+    expect([refusal(nowhere), nowhere.headers['service-config-revision']]).toEqual(['404 not_found', '2']);
   });
 
   it('remembers the first use of a credential and the last contact', async () => {
@@ -114,11 +122,22 @@ describe('access to the agent API', () => {
       'application/*;q=0.5',
       `text/html, ${AGENT_MEDIA_TYPE};q=0.1`,
       'application/json',
+      'application/json;q=0, */*',
+      `*/*;q=0, ${AGENT_MEDIA_TYPE}`,
+      `application/*;q=0, ${AGENT_MEDIA_TYPE}`,
     ]) {
       const answer = await server.get(agent, '/api/agent/config', { accept });
       expect([accept, answer.status, answer.headers['content-type']]).toEqual([accept, 200, AGENT_MEDIA_TYPE]);
     }
-    for (const accept of ['application/vnd.service.agent.v2+json', 'text/html', `${AGENT_MEDIA_TYPE};q=0`]) {
+    for (const accept of [
+      'application/vnd.service.agent.v2+json',
+      'text/html',
+      `${AGENT_MEDIA_TYPE};q=0`,
+      `${AGENT_MEDIA_TYPE};q=0, */*`,
+      `*/*, ${AGENT_MEDIA_TYPE}; q=0.000`,
+      `application/json, ${AGENT_MEDIA_TYPE};q=0`,
+      'application/*;q=0, */*',
+    ]) {
       const answer = await server.get(agent, '/api/agent/config', { accept });
       expect(refusal(answer)).toBe('406 not_acceptable');
       expect(answer.body).toMatchObject({ served: [AGENT_MEDIA_TYPE] });
@@ -133,6 +152,7 @@ describe('access to the agent API', () => {
     expect([refusal(nowhere), nowhere.headers['service-config-revision']]).toEqual(['404 not_found', '2']);
     const unknown = await server.call({ method: 'GET', url: '/api/agent/nowhere' });
     expect([refusal(unknown), unknown.headers['service-config-revision']]).toEqual(['404 not_found', undefined]);
+    expect([nowhere.headers['service-version'], unknown.headers['service-version']]).toEqual(['0.2.0', '0.2.0']);
     expect((await server.get(agent, '/api/agent/%zz')).headers['content-type']).toBe(AGENT_MEDIA_TYPE);
     const wrong = await server.call({ method: 'DELETE', url: '/api/agent/events' });
     expect([refusal(wrong), wrong.headers['allow']]).toEqual(['404 not_found', 'POST']);

@@ -65,6 +65,23 @@ describe('a request that is not as HTTP has it', () => {
     expect(refusalIn(await stage.raw(bytes))).toBe('400 invalid_body');
   });
 
+  it.each(['', ' ', 'json', 'application', ';', 'application/', 'a b/c', 'application/json, text/html'])(
+    'is not looked at in its type where it has no body, and is 415 with one: %j',
+    async (type) => {
+      const line = `Content-Type: ${type}`;
+      const rotate = '/api/agent/credentials/rotate';
+      for (const length of ['Content-Length: 0', 'Transfer-Encoding: chunked']) {
+        const end = length.startsWith('T') ? '0\r\n\r\n' : '';
+        const text = await stage.raw(head('POST', RECOVER, line, length), end);
+        expect(refusalIn(text)).toBe('400 constraint_violated');
+      }
+      expect(refusalIn(await stage.raw(head('POST', rotate, line, 'Content-Length: 2'), '{}'))).toBe(
+        '415 unsupported_media_type',
+      );
+      expect(refusalIn(await stage.raw(head('POST', RECOVER, line)))).toBe('400 constraint_violated');
+    },
+  );
+
   it('is served under other expectations than 100-continue, and told to continue under that', async () => {
     const body = ['Content-Length: 2', JSON_TYPE];
     const other = await stage.raw(head('POST', RECOVER, 'Expect: magic', ...body), '{}');

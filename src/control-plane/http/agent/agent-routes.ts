@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { CONFIG_REVISION_HEADER, SERVICE_VERSION_HEADER } from '../../../protocol/agent-config.ts';
 import { operatorVersionIn } from '../../../protocol/version-skew.ts';
 import type { Logger } from '../../../runtime/logger.ts';
@@ -8,7 +9,7 @@ import { auditRefusals } from '../audit-refusals.ts';
 import type { HttpServer } from '../server.ts';
 import { OperatorVersions } from '../../operator-versions.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
-import { authenticate } from './authenticate.ts';
+import { authenticate, ClusterDisabled } from './authenticate.ts';
 import { ClientCertificates, type ClientCertificatesDeps } from './client-certificates.ts';
 import { configRoute, type ConfigRouteDeps } from './config.ts';
 import { recoverRoute, rotateRoute } from './credentials.ts';
@@ -50,9 +51,12 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
     scope.setErrorHandler((error, request, reply) => {
       answerError(nameBodyLimit(error, request), request, reply);
     });
-    scope.addHook('onRequest', async (request) => {
+    scope.addHook('onRequest', async (request, reply) => {
       // Before the body is read: who may not write makes the server read nothing.
-      request.agent = await authenticate(deps, request.headers.authorization);
+      request.agent = await authenticate(deps, request.headers.authorization).catch((error: unknown) => {
+        tellRevisionOfDisabled(reply, error);
+        throw error;
+      });
       requireServedMediaType(request);
       // Here and not where a held request looks again: that would tell of a version that has been replaced meanwhile.
       await versions.note(request.agent.cluster, operatorVersionIn(request.headers['user-agent']));
@@ -69,10 +73,14 @@ export function agentRoutes(app: HttpServer, deps: AgentRoutesDeps): void {
   });
   app.register(
     async (scope: HttpServer) => {
-      scope.addHook('onRequest', async (request) => {
+      scope.addHook('onRequest', async (request, reply) => {
         // Only so that the answer carries the revision: what is nowhere is 404 to everybody.
-        request.agent = await authenticate(deps, request.headers.authorization).catch(() => null);
+        request.agent = await authenticate(deps, request.headers.authorization).catch((error: unknown) => {
+          tellRevisionOfDisabled(reply, error);
+          return null;
+        });
       });
+      tellVersion(scope, version);
       tellConfigRevision(scope);
       scope.setNotFoundHandler(app.answerNotFound);
     },
@@ -86,6 +94,10 @@ function tellVersion(scope: HttpServer, version: string): void {
     reply.header(SERVICE_VERSION_HEADER, version);
     return payload;
   });
+}
+
+function tellRevisionOfDisabled(reply: FastifyReply, error: unknown): void {
+  if (error instanceof ClusterDisabled) reply.header(CONFIG_REVISION_HEADER, String(error.configRevision));
 }
 
 /** On every answer to a known agent, errors and 204 included (decisions, "Register, rotate, config"). */

@@ -28,6 +28,16 @@ declare module 'fastify' {
   }
 }
 
+/** The credential is good and its cluster disabled. The answer still tells which revision the configuration has. */
+export class ClusterDisabled extends AppError {
+  readonly configRevision: number;
+
+  constructor(cluster: Pick<ClusterRow, 'config_revision'>) {
+    super('cluster_disabled', 'this cluster is disabled');
+    this.configRevision = cluster.config_revision;
+  }
+}
+
 /** The caller of a request that authentication has let through. */
 export function agentOf(request: Pick<FastifyRequest, 'agent'>): Agent {
   if (request.agent === null) throw new Error('this route is not behind authentication');
@@ -74,7 +84,7 @@ export async function authenticate(deps: AuthenticateDeps, authorization: string
   }
   const cluster = await findCluster(deps.store.db, credential.cluster_id);
   if (cluster === undefined) throw new AppError('invalid_token', 'the cluster of this agent credential was deleted');
-  if (cluster.disabled_at !== null) throw new AppError('cluster_disabled', 'this cluster is disabled');
+  if (cluster.disabled_at !== null) throw new ClusterDisabled(cluster);
   if (credential.first_used_at === null) {
     const isStillThere = await deps.store.write(async (trx) => await markAgentCredentialUsed(trx, credential.id, now));
     if (!isStillThere) {
