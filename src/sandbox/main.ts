@@ -1,20 +1,43 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { createLogger } from '../runtime/logger.ts';
+import { startFlux } from './start-flux.ts';
 import { startSandbox } from './start-sandbox.ts';
 
-const USAGE = 'usage: node src/sandbox/main.ts --kubeconfig FILE [--port N]';
+const USAGE = `usage: node src/sandbox/main.ts --kubeconfig FILE [--port N] [--flux]
+
+Starts a Kubernetes API server in memory, writes its admin's kubeconfig to FILE, and ends at Ctrl-C.
+
+  --flux  with Flux' definitions and a stand-in for its controllers, which plays charts and starts no container`;
 
 function fail(message: string): never {
   process.stderr.write(`${message}\n${USAGE}\n`);
   process.exit(2);
 }
 
-function readArguments(): { readonly kubeconfig: string; readonly port: number } {
+interface Arguments {
+  readonly kubeconfig: string;
+  readonly port: number;
+  readonly flux: boolean;
+}
+
+function readArguments(): Arguments {
   try {
-    const { values } = parseArgs({ options: { kubeconfig: { type: 'string' }, port: { type: 'string' } } });
+    const { values } = parseArgs({
+      options: {
+        kubeconfig: { type: 'string' },
+        port: { type: 'string' },
+        flux: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) {
+      process.stdout.write(`${USAGE}\n`);
+      process.exit(0);
+    }
     const port = Number(values.port ?? 0);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port: a number from 0 to 65535');
-    return { kubeconfig: values.kubeconfig ?? fail('--kubeconfig FILE is missing'), port };
+    return { kubeconfig: values.kubeconfig ?? fail('--kubeconfig FILE is missing'), port, flux: values.flux };
   } catch (error) {
     return fail(error instanceof Error ? error.message : String(error));
   }
@@ -27,12 +50,14 @@ async function writePrivately(file: string, text: string): Promise<void> {
   await rename(temporary, file);
 }
 
-const { kubeconfig, port } = readArguments();
+const { kubeconfig, port, flux } = readArguments();
 const stop = Promise.withResolvers<void>();
-process.once('SIGTERM', () => stop.resolve());
-process.once('SIGINT', () => stop.resolve());
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => stop.resolve());
 
 await using sandbox = await startSandbox({ port });
-await writePrivately(kubeconfig, sandbox.kubeconfig());
+await using _flux = flux ? await startFlux(sandbox, createLogger('sandbox', 'warn')) : undefined;
+await writePrivately(kubeconfig, sandbox.kubeconfig()).catch((error: NodeJS.ErrnoException) =>
+  fail(`--kubeconfig ${kubeconfig}: cannot be written (${error.code})`),
+);
 process.stdout.write(`${JSON.stringify({ url: sandbox.url, kubeconfig })}\n`);
 await stop.promise;

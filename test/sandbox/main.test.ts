@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import type { KubeObject } from '../../src/resources/kube-object.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { KubeHttp } from '../support/cluster-contract/kube-http.ts';
 
 it('runs as a program: writes a private kubeconfig, says so in one line, stops on SIGTERM', async () => {
@@ -25,6 +28,48 @@ it('runs as a program: writes a private kubeconfig, says so in one line, stops o
     child.kill('SIGKILL');
     await rm(folder, { recursive: true });
   }
+});
+
+it('has with --flux what an application needs: its release becomes Ready', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sandbox-main-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  const child = spawn(process.execPath, ['src/sandbox/main.ts', '--flux', '--kubeconfig', kubeconfig]);
+  try {
+    await once(child.stdout, 'data');
+    await using api = connectCluster({
+      kubeconfig: { kind: 'file', path: kubeconfig },
+      userAgent: 'test',
+      clock: systemClock,
+      random: Math.random,
+    });
+    const metadata = { namespace: 'default', name: 'podinfo' };
+    const apply = async (object: KubeObject): Promise<unknown> => await api.apply(object, { fieldManager: 'test' });
+    const spec = { interval: '1m', url: 'oci://ghcr.io/stefanprodan/charts/podinfo', ref: { tag: '6.5.0' } };
+    await apply({ apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'OCIRepository', metadata, spec });
+    const chartRef = { kind: 'OCIRepository', name: 'podinfo' };
+    const release = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease' };
+    await apply({ ...release, metadata, spec: { interval: '1m', chartRef } });
+    await vi.waitFor(
+      async () => {
+        const found = await api.get({ ...release, ...metadata });
+        const { conditions = [] } = (found?.['status'] ?? {}) as { readonly conditions?: readonly object[] };
+        expect(conditions).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+    await rm(folder, { recursive: true });
+  }
+});
+
+it('says of a file that it cannot write which one, in a line', async () => {
+  const child = spawn(process.execPath, ['src/sandbox/main.ts', '--kubeconfig', '/nonexistent/kubeconfig']);
+  const [text] = (await once(child.stderr, 'data')) as [Buffer];
+  expect(text.toString()).toMatch(/^--kubeconfig \/nonexistent\/kubeconfig: cannot be written \(ENOENT\)\n/);
+  expect(await once(child, 'exit')).toEqual([2, null]);
 });
 
 it('refuses arguments it does not know, with how to call it', async () => {
