@@ -54,9 +54,10 @@ export interface SourceFault {
   readonly message: string;
 }
 
-/** What a transport wants in the cluster, pinned to one revision. */
+/** What a transport wants in the cluster, pinned to one revision where it has any. */
 export interface DesiredSet {
-  readonly revision: string;
+  /** Absent where the source has none: jobs, and a set that brings only a fault. Never empty. */
+  readonly revision?: string;
   /** `complete`: whatever is not in it has vanished from the source (reported, never deleted); `partial`: a few objects. */
   readonly scope: 'complete' | 'partial';
   readonly objects: readonly DesiredItem[];

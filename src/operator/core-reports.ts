@@ -27,12 +27,12 @@ export function coreReports(
   return {
     // A set that brings only a fault names no revision that was read.
     onRead: ({ revision }) => {
-      if (revision !== '') status.change({ attemptedRevision: revision });
+      if (revision !== undefined) status.change({ attemptedRevision: revision });
     },
     onReport: (report: ApplyReport, set: DesiredSet) => {
       const conditions = syncConditions(report);
       const whole = set.scope === 'complete' && isTrue([...conditions], 'Synced');
-      if (whole) status.change({ appliedRevision: report.revision });
+      if (whole && report.revision !== undefined) status.change({ appliedRevision: report.revision });
       status.setConditions(conditions);
     },
     onRewritten: (message) => {

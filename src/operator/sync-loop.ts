@@ -106,7 +106,9 @@ export class SyncLoop {
     const newest = this.#newest;
     const good = this.#good;
     if (newest === undefined || good === undefined || good === newest) return newest;
-    return { ...good, revision: newest.revision, scope: 'partial', faults: newest.faults };
+    const { revision: _revision, ...rest } = good;
+    const of = newest.revision === undefined ? {} : { revision: newest.revision };
+    return { ...rest, ...of, scope: 'partial', faults: newest.faults };
   }
 }
 

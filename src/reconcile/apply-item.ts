@@ -48,7 +48,9 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
       }
       try {
         if (inventory.arrivalOf(ref, decision.pair) === undefined) {
-          inventory.expect(ref, { pair: decision.pair, mode: pass.policy.mode, revision: pass.revision });
+          const { revision } = pass;
+          const arrival = { pair: decision.pair, mode: pass.policy.mode };
+          inventory.expect(ref, revision === undefined ? arrival : { ...arrival, revision });
         }
         const options = { fieldManager: FIELD_MANAGER };
         const { object } = await pass.deps.api.apply<KubeObject>(decision.manifest, options, signal);
@@ -82,6 +84,7 @@ function note(
   if (uid === undefined || namespace === undefined) return;
   const { pair, fingerprint } = decision;
   const arrival = pass.deps.inventory.arrivalOf(refOf(item.object), pair);
+  const revision = arrival?.revision ?? pass.revision;
   const intentId = intentIdOf(item.object);
   pass.deps.inventory.record({
     apiVersion: item.object.apiVersion,
@@ -94,7 +97,7 @@ function note(
     ...(intentId === undefined ? {} : { intentId }),
     sourceKey: item.key,
     mode: arrival?.mode ?? pass.policy.mode,
-    revision: arrival?.revision ?? pass.revision,
+    ...(revision === undefined ? {} : { revision }),
     fingerprint,
   });
 }

@@ -100,7 +100,7 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     deps.logger.warn({ err: error }, 'cannot save the inventory; it is tried again');
   }
   return {
-    revision: set.revision,
+    ...(set.revision === undefined ? {} : { revision: set.revision }),
     complete: set.scope === 'complete',
     outcomes,
     removals: new Set(set.removals.map(({ key }) => key)),
@@ -114,7 +114,7 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
 function pausedReport(set: DesiredSet, policy: ClusterPolicy): ApplyReport {
   const message = writesArePaused(policy)?.message ?? '';
   return {
-    revision: set.revision,
+    ...(set.revision === undefined ? {} : { revision: set.revision }),
     complete: false,
     outcomes: new Map(),
     removals: new Set(),

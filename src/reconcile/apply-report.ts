@@ -3,7 +3,8 @@ import type { ObjectRef } from '../resources/kube-object.ts';
 
 /** What one pass over a desired set came to. Nothing in it is thrown: one bad item never stops the rest. */
 export interface ApplyReport {
-  readonly revision: string;
+  /** Absent where the source has none. */
+  readonly revision?: string;
   /** Whether the set was the whole of what is wanted; else what vanished from it is not known. */
   readonly complete: boolean;
   /** By the key of the item or removal. */

@@ -122,7 +122,8 @@ export class Inventory {
       record && {
         pair: record,
         ...(record.mode === undefined ? {} : { mode: record.mode }),
-        ...(record.revision === undefined ? {} : { revision: record.revision }),
+        // Empty in records of before jobs had none.
+        ...(record.revision === undefined || record.revision === '' ? {} : { revision: record.revision }),
       },
     ];
     return known.find((arrival) => arrival?.pair.epoch === pair.epoch && arrival.pair.generation === pair.generation);

@@ -28,13 +28,14 @@ export class Pass {
     readonly grants?: NamespaceGrants;
   };
   readonly policy: ClusterPolicy;
-  readonly revision: string;
+  /** Absent where the source has none. */
+  readonly revision: string | undefined;
   readonly live: LiveObjects;
   #noAnswers = 0;
   readonly #made = new Map<string, Promise<MadeObjects>>();
   readonly #namespaces = new Map<string, Promise<KubeObject | undefined>>();
 
-  constructor(deps: Pass['deps'], policy: ClusterPolicy, revision: string) {
+  constructor(deps: Pass['deps'], policy: ClusterPolicy, revision: string | undefined) {
     this.deps = deps;
     this.policy = policy;
     this.revision = revision;

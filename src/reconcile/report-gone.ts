@@ -36,6 +36,12 @@ export async function reportGone(pass: Pass, tombstone: Tombstone, signal: Abort
           },
       now,
     ),
-    source: { mode: pass.policy.mode, epoch, revision: pass.revision, intentId, generation },
+    source: {
+      mode: pass.policy.mode,
+      epoch,
+      ...(pass.revision === undefined ? {} : { revision: pass.revision }),
+      intentId,
+      generation,
+    },
   });
 }

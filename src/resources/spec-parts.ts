@@ -71,7 +71,7 @@ export const StatusSource = Type.Object(
       oneOf(CONNECTIVITY_MODES, { description: 'The way on which the spec came: pull, push or gitops.' }),
     ),
     revision: Type.Optional(
-      Type.String({ maxLength: 256, description: 'Git commit or tree, or job id, that brought the spec.' }),
+      Type.String({ maxLength: 256, description: 'Git commit or tree that brought the spec; jobs have none.' }),
     ),
     intentId: Type.Optional(
       Type.String({ maxLength: 128, description: 'The intent that the spec was rendered from.' }),

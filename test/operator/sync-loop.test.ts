@@ -40,8 +40,8 @@ class SyncRun implements AsyncDisposable {
       clock: this.clock,
       random: () => 0,
       logger: createLogger('test', 'silent'),
-      onRead: (set) => void this.read.push(set.revision),
-      onReport: (report) => void this.reported.push(report.revision),
+      onRead: ({ revision = '' }) => void this.read.push(revision),
+      onReport: ({ revision = '' }) => void this.reported.push(revision),
     });
     this.#ended = this.loop.run(this.#stop.signal);
   }
@@ -67,11 +67,12 @@ class SyncRun implements AsyncDisposable {
   }
 
   #apply(set: DesiredSet): ApplyReport {
-    this.applied.push(set.revision);
+    const { revision = '' } = set;
+    this.applied.push(revision);
     this.sets.push(set);
     if (this.failApply) throw new Error('a fault of ours');
     return {
-      revision: set.revision,
+      revision,
       complete: set.scope === 'complete',
       outcomes: new Map([['apps/shop/podinfo.yaml', { state: 'applied' } as const]]),
       removals: new Set(),

@@ -186,7 +186,7 @@ export class GitSource implements Source {
     if (message === this.#lastFault) return undefined;
     this.#lastFault = message;
     return {
-      revision: this.#handedOver ?? '',
+      ...(this.#handedOver === undefined ? {} : { revision: this.#handedOver }),
       scope: 'partial',
       objects: [],
       removals: [],

@@ -131,7 +131,7 @@ export class JobSource implements Source {
       if (reading?.kind === 'object') objects.push(reading.item);
       if (reading?.kind === 'removal') removals.push(reading.removal);
     }
-    return { revision: '', scope: 'partial', objects, removals, faults: [] };
+    return { scope: 'partial', objects, removals, faults: [] };
   }
 
   /** A job is skipped by its `expiresAt` until its object is in the cluster; from then on it is only a matter of reporting. */

@@ -28,7 +28,7 @@ function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
   const bad = badItems(report);
   const total = report.outcomes.size + report.faults.length;
   if (bad.length === 0) {
-    const message = `revision ${report.revision} is applied (${total} ${total === 1 ? 'file' : 'files'})`;
+    const message = `${revisionOf(report)} is applied (${total} ${total === 1 ? 'file' : 'files'})`;
     return { type: 'Synced', status: 'True', reason: Reason.Applied, message };
   }
   const reasons = new Set(bad.map(({ reason }) => reason));
@@ -37,8 +37,13 @@ function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
   const shown = bad.slice(0, MAX_NAMED);
   const room = Math.min(MAX_ITEM_MESSAGE, Math.floor(MAX_MESSAGES / shown.length));
   const named = shown.map((item) => `${item.key}: ${item.reason}: ${shorten(item.message, room)}`);
-  const message = `revision ${report.revision}: ${bad.length} of ${total} not applied: ${withMore(named, bad.length)}`;
+  const message = `${revisionOf(report)}: ${bad.length} of ${total} not applied: ${withMore(named, bad.length)}`;
   return { type: 'Synced', status: 'False', reason, message };
+}
+
+/** Of a source that was never read nothing has a revision. */
+function revisionOf({ revision }: ApplyReport): string {
+  return revision === undefined ? 'no revision' : `revision ${revision}`;
 }
 
 function removedWithoutTombstone(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {

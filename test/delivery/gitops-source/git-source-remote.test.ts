@@ -40,7 +40,6 @@ describe('a remote that cannot be read as it was', () => {
     run.tell({ branch: 'trunk' });
     const broken = await run.next();
     expect(broken).toEqual({
-      revision: '',
       scope: 'partial',
       objects: [],
       removals: [],
