@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { must } from '../../check.ts';
 import { AGENT_MEDIA_TYPE } from '../../cluster-client.ts';
-import { DECISIONS, SPEC } from '../../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../../sections.ts';
 import { firstTimes, gaps, mustEqual, under, type OperatorCheck } from '../operator-check.ts';
 import type { OperatorStage } from '../operator-stage.ts';
 import { refusal, type Scripted } from '../scripted-control-plane.ts';
@@ -32,6 +32,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.5xx-on-polls',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: '5xx is retried, never within one second',
     run: async (stage) => {
       const { waited } = await pollsMeet(stage, 'after-500', 2, refusal(500, 'internal'));
@@ -44,12 +45,13 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.5xx-on-results',
     section: SPEC.flow,
+    heading: PAGE.result,
     sentence: 'a result that is not taken is kept and sent again, never within one second, until it is; once',
     run: async (stage) => {
       const fault = firstTimes(2, /\/kept\/result$/, refusal(503, 'unavailable', { 'retry-after': '1' }));
       await under(stage, fault.script, async () => {
         stage.plane.offer(applyJob('kept', 'kept', 1));
-        await stage.until('a third try', () => stage.plane.results('kept').length === 3, 20_000);
+        await stage.until('a third try', () => stage.plane.results('kept').length === 3, 45_000);
         await sleep(1200);
       });
       const tries = stage.plane.requests(/\/kept\/result$/);
@@ -63,6 +65,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.ack-is-not-starved',
     section: SPEC.rule(1),
+    heading: PAGE.ack,
     sentence: 'a result that cannot be sent does not hold up the ack of another job',
     run: async (stage) => {
       const script = ({ path }: { path: string }) =>
@@ -79,6 +82,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.429-in-seconds',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: '429 is not repeated before Retry-After in seconds',
     run: async (stage) => {
       const answer = refusal(429, 'rate_limited', { 'retry-after': '2' });
@@ -92,6 +96,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.429-as-a-date',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: '429 is not repeated before Retry-After as a date (RFC 9110, section 10.2.3)',
     run: async (stage) => {
       const until = Math.ceil(Date.now() / 1000) * 1000 + 3000;
@@ -105,6 +110,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.cut',
     section: DECISIONS.jobs,
+    heading: PAGE.poll,
     sentence: 'a poll that is cut is made again',
     run: async (stage) => {
       await pollsMeet(stage, 'after-cut', 2, 'cut');
@@ -113,6 +119,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.html-401',
     section: DECISIONS.register,
+    heading: PAGE.errors,
     sentence: "a proxy's HTML 401 or 403 is treated like a 5xx: nothing is refreshed, nothing stops",
     run: async (stage) => {
       const from = stage.plane.seen.length;
@@ -125,6 +132,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.unknown-error-code',
     section: DECISIONS.register,
+    heading: PAGE.errors,
     sentence: "a 401 with an error code that is not the protocol's is treated like a 5xx",
     run: async (stage) => {
       const from = stage.plane.seen.length;
@@ -135,6 +143,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.other-media-type',
     section: SPEC.endpoints,
+    heading: PAGE.every,
     sentence: 'an answer of another media type is no answer of the control plane',
     run: async (stage) => {
       const body = JSON.stringify({ jobs: [applyJob('forged', 'forged', 1)] });
@@ -145,6 +154,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.not-json',
     section: SPEC.endpoints,
+    heading: PAGE.every,
     sentence: 'an answer that is cut short or is not JSON is a failure, and the next one is taken',
     run: async (stage) => {
       const headers = { 'content-type': AGENT_MEDIA_TYPE };
@@ -154,6 +164,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.huge-answer',
     section: SPEC.endpoints,
+    heading: PAGE.limits,
     sentence: 'an answer without bound is not read to its end',
     run: async (stage) => {
       const headers = { 'content-type': AGENT_MEDIA_TYPE };
@@ -164,6 +175,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.redirect',
     section: 'Specification, Secret handling',
+    heading: PAGE.every,
     sentence: 'a redirect is not followed with the credential',
     run: async (stage) => {
       const followed: (string | undefined)[] = [];
@@ -186,6 +198,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.slow-answers',
     section: SPEC.flow,
+    heading: PAGE.result,
     sentence: 'slow answers to posts lose nothing and double nothing',
     run: async (stage) => {
       const script = async ({ method }: { method: string }): Promise<undefined> => {
@@ -202,6 +215,7 @@ export const RESILIENCE: readonly OperatorCheck[] = [
   {
     id: 'resilience.config-revision',
     section: DECISIONS.register,
+    heading: PAGE.every,
     sentence: 'when Service-Config-Revision moves the operator asks for config',
     run: async (stage) => {
       const from = stage.plane.seen.length;
