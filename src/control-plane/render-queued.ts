@@ -8,6 +8,7 @@ import type { EventSource } from '../protocol/event.ts';
 import { renderInputsOf } from './accept-intent.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import type { QueuedIntent } from './store/delivery-queue.ts';
+import { reportedWhen } from './store/reported-when.ts';
 import type { Database } from './store/schema.ts';
 
 /** The catalog entry changed or went since the intent was accepted, so that it can no longer be rendered. */
@@ -73,7 +74,8 @@ async function uidOf(db: Kysely<Database>, queued: QueuedIntent): Promise<string
     .where('name', '=', queued.name)
     // A resource that was reported without its UID stands under `<kind>/<namespace>/<name>`.
     .where('uid', 'not like', '%/%')
-    .orderBy('order_key', 'desc')
+    .orderBy(reportedWhen('resource_conditions'), 'desc')
+    .orderBy('updated_at', 'desc')
     .limit(1)
     .executeTakeFirst();
   const { generation = 0 } = JSON.parse(reported?.source ?? '{}') as EventSource;

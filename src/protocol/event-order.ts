@@ -28,6 +28,9 @@ function digits(text: string, width: number): string {
 }
 
 const UNKNOWN_TIME = '0000-00-00T00:00:00.000000000Z';
+const LAST_TIME = '9999-12-31T23:59:59.999999999Z';
+const FIRST_TIME_MS = Date.parse('0000-01-01T00:00:00Z');
+const LAST_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** UTC with nine decimals: offsets are resolved, and finer fractions than a Date holds still count. */
 function sortableTime(timestamp: string | undefined): string {
@@ -37,5 +40,8 @@ function sortableTime(timestamp: string | undefined): string {
   // RFC 3339 allows a leap second, Date does not.
   const at = new Date(`${upToMinute.toUpperCase()}${seconds === '60' ? '59' : seconds}${offset.toUpperCase()}`);
   if (Number.isNaN(at.getTime())) return UNKNOWN_TIME;
+  // An offset can lead out of the years that have four digits, and other texts do not sort.
+  if (at.getTime() > LAST_TIME_MS) return LAST_TIME;
+  if (at.getTime() < FIRST_TIME_MS) return UNKNOWN_TIME;
   return `${at.toISOString().slice(0, -5)}.${fraction.slice(0, 9).padEnd(9, '0')}Z`;
 }

@@ -103,6 +103,13 @@ describe('eventOrderKey', () => {
     expect(numbered('0.0') > timed(9_007_199_254_740_991, '9999-12-31T23:59:59Z')).toBe(true);
   });
 
+  it('keeps times whose offset leads out of the years with four digits first and last', () => {
+    const last = timed(1, '9999-12-31T23:59:59-23:59');
+    expect(last > timed(1, '9999-12-31T23:59:58Z')).toBe(true);
+    expect(last).toHaveLength(timed(1).length);
+    expect(timed(1, '0000-01-01T00:00:00+23:59')).toBe(timed(1));
+  });
+
   it('takes times that no calendar has, and leap seconds', () => {
     expect(timed(1, '2026-99-99T99:99:99Z')).toBe(timed(1));
     expect(timed(1, '2016-12-31T23:59:60Z') > timed(1, '2016-12-31T23:59:58Z')).toBe(true);

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { Reason } from '../../resources/reasons.ts';
+import { reportedWhen } from './reported-when.ts';
 import type { Database, ResourceConditionRow } from './schema.ts';
 
 /** Sort key of a resource in a cluster's list. */
@@ -36,7 +37,8 @@ export async function listResources(
         .whereRef('newest.kind', '=', 'listed.kind')
         .whereRef('newest.namespace', '=', 'listed.namespace')
         .whereRef('newest.name', '=', 'listed.name')
-        .orderBy('newest.order_key', 'desc')
+        .orderBy(reportedWhen('newest'), 'desc')
+        .orderBy('newest.updated_at', 'desc')
         .orderBy('newest.uid', 'desc')
         .limit(1),
     )

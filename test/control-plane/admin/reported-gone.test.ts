@@ -21,15 +21,19 @@ afterEach(async () => await plane[Symbol.asyncDispose]());
 interface Report {
   readonly name: string;
   readonly uid?: string;
-  readonly at: number;
+  /** Counter of its `sequence`; absent for a client that numbers nothing. */
+  readonly at?: number;
+  readonly generation?: number;
+  readonly transition?: string | undefined;
+  readonly timestamp?: string | undefined;
   readonly type?: string;
   readonly status: string;
   readonly reason: string;
 }
 
 async function report(...reports: readonly Report[]): Promise<void> {
-  const events = reports.map(({ name, uid, at, type = 'Ready', status, reason }) => ({
-    eventKey: `condition/${uid ?? name}/${type}/${status}@${at}`,
+  const events = reports.map(({ name, uid, at, type = 'Ready', status, reason, generation, ...times }) => ({
+    eventKey: `condition/${uid ?? name}/${type}/${status}@${at ?? generation}`,
     kind: 'ConditionTransition',
     resourceRef: {
       apiVersion: 'apps.service.io/v1alpha1',
@@ -37,10 +41,19 @@ async function report(...reports: readonly Report[]): Promise<void> {
       namespace: 'shop',
       name,
       ...(uid === undefined ? {} : { uid }),
+      ...(generation === undefined ? {} : { generation }),
     },
-    conditions: [{ type, status, reason, message: 'm', lastTransitionTime: '2026-11-28T10:00:00Z' }],
-    timestamp: '2026-11-28T10:00:01Z',
-    sequence: `1.${at}`,
+    conditions: [
+      {
+        type,
+        status,
+        reason,
+        message: 'm',
+        lastTransitionTime: 'transition' in times ? times.transition : '2026-11-28T10:00:00Z',
+      },
+    ],
+    timestamp: 'timestamp' in times ? times.timestamp : '2026-11-28T10:00:01Z',
+    ...(at === undefined ? {} : { sequence: `1.${at}` }),
   }));
   const body = { cluster_id: clusterId, events };
   const path = '/api/agent/events';
@@ -102,6 +115,34 @@ describe('GET /clusters/{id}/conditions', () => {
     await report({ name: 'a', uid: 'a-1', at: 1, ...uninstalled }, { name: 'a', at: 2, ...uninstalled });
     await report({ name: 'a', uid: 'a-2', at: 3, ...ready });
     expect(await listed()).toEqual([['a', 'a-2']]);
+  });
+
+  it.for<[string, Partial<Report>, Partial<Report>]>([
+    ['times', { transition: '2026-11-28T10:05:00Z' }, { transition: '2026-11-28T10:06:00Z' }],
+    [
+      'timestamps only',
+      { timestamp: '2026-11-28T10:05:00Z' },
+      { transition: undefined, timestamp: '2026-11-28T10:06:00Z' },
+    ],
+    [
+      'the time of their arrival',
+      { transition: undefined, timestamp: undefined },
+      { transition: undefined, timestamp: undefined },
+    ],
+    ['a clock that ran ahead', { transition: '9999-12-31T23:59:59-23:59' }, { transition: '9998-01-01T00:00:00Z' }],
+  ])('shows what was made anew by a client without sequence, told by %s', async ([, old, anew]) => {
+    // The one that is gone had been changed often; who is made anew begins with generation 1.
+    const gone = { name: 'a', uid: 'z-old', generation: 7, ...uninstalled, ...old };
+    await report({ name: 'a', uid: 'z-old', generation: 6, ...ready, ...old }, gone);
+    expect(await listed()).toEqual([]);
+    await report({ name: 'a', uid: 'b-new', generation: 1, ...ready, ...anew });
+    expect(await listed()).toEqual([['a', 'b-new']]);
+    // Late, of the one before.
+    const late = { transition: '2026-11-28T10:00:00Z', timestamp: '2026-11-28T10:00:00Z' };
+    if (anew.timestamp !== undefined || anew.transition !== undefined) {
+      await report({ name: 'a', uid: 'z-old', generation: 5, ...ready, type: 'Degraded', ...late });
+    }
+    expect(await listed()).toEqual([['a', 'b-new']]);
   });
 
   it('shows what is not ready for another reason', async () => {

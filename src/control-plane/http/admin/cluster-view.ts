@@ -11,6 +11,7 @@ import type { ContactWatch } from '../../contact-watch.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
+import { reportedWhen } from '../../store/reported-when.ts';
 import type { AgentCredentialRow, ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
 import { connectionConditions } from './connection-condition.ts';
 import { credentialCondition } from './credential-condition.ts';
@@ -157,7 +158,8 @@ async function reportedConditions(db: Kysely<Database>, clusterId: string): Prom
     .where('cluster_id', '=', clusterId)
     .where('kind', '=', 'Cluster')
     .where('type', 'not in', ['Connected', 'Disconnected'])
-    .orderBy('order_key')
+    .orderBy(reportedWhen('resource_conditions'))
+    .orderBy('updated_at')
     .execute();
   const latest = new Map(rows.map((row) => [row.type, conditionOf(row)]));
   return [...latest.values()].sort((a, b) => a.type.localeCompare(b.type));
