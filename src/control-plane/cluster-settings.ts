@@ -23,8 +23,21 @@ const parseIntervals = compileParser(Intervals);
 const parseSecurity = compileParser(SecuritySettings);
 const parseNames = compileParser(Type.Array(Type.String()));
 
+/** Longest intervals: a credential lives 30 days; a heartbeat an hour late is told of after three. */
+export const MAX_ROTATE_SECONDS = 30 * 86_400;
+export const MAX_HEARTBEAT_SECONDS = 3600;
+
+/** Longer ones, which an earlier version took, count as the longest that there may be. */
 export function intervalsOf(cluster: Pick<ClusterRow, 'intervals'>): Intervals {
-  return parseIntervals(JSON.parse(cluster.intervals));
+  return withinBounds(parseIntervals(JSON.parse(cluster.intervals)));
+}
+
+export function withinBounds(intervals: Intervals): Intervals {
+  return {
+    ...intervals,
+    rotate_seconds: Math.min(intervals.rotate_seconds, MAX_ROTATE_SECONDS),
+    heartbeat_seconds: Math.min(intervals.heartbeat_seconds, MAX_HEARTBEAT_SECONDS),
+  };
 }
 
 export function securityOf(cluster: Pick<ClusterRow, 'security'>): SecuritySettings {

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { Type, type Static } from 'typebox';
 import { DEFAULT_INTERVALS, Intervals } from '../protocol/agent-config.ts';
 import { compileParser } from '../protocol/parse.ts';
+import { withinBounds } from './cluster-settings.ts';
 import type { ClusterRow, Database, OrganizationRow } from './store/schema.ts';
 
 /** Specification, "Limits". */
@@ -37,7 +38,7 @@ export function ownIntervalsOf(cluster: Pick<ClusterRow, 'own_intervals'>): Part
 
 /** What holds for a cluster: its own, else its organization's, else the defaults. */
 export function effectiveIntervals(settings: OrganizationSettings, own: Partial<Intervals>): Intervals {
-  return { ...DEFAULT_INTERVALS, ...settings.intervals, ...own };
+  return withinBounds({ ...DEFAULT_INTERVALS, ...settings.intervals, ...own });
 }
 
 /** How long a credential is still accepted after its first rotation. */

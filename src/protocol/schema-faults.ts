@@ -7,6 +7,8 @@ export interface SchemaNode {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
@@ -24,13 +26,22 @@ export interface SchemaError {
 
 /**
  * Turns TypeBox's errors into faults that a person can act on: one per place and cause, with what is allowed there.
- * An unknown field comes as two errors and a union as one per branch; each becomes one fault.
+ * An unknown field comes as two errors and a union as one per branch; each becomes one fault. Of something or null, what is
+ * wrong with the something is said.
  */
 export function faultsOf(errors: readonly SchemaError[], schema: SchemaNode): Fault[] {
-  const unions = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => `${schemaPath}/anyOf/`);
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
+  const told = new Map(unions.map((union) => [union, orNullBranch(union, schema)]));
+  const isPassedOver = ({ schemaPath, instancePath }: SchemaError): boolean =>
+    unions.some((union) => {
+      if (!instancePath.startsWith(union.instancePath) || !schemaPath.startsWith(`${union.schemaPath}/anyOf/`))
+        return false;
+      const branch = told.get(union);
+      return branch === undefined || !`${schemaPath}/`.startsWith(`${branch}/`);
+    });
   const faults = new Map<string, Fault>();
   for (const error of errors) {
-    if (unions.some((union) => error.schemaPath.startsWith(union))) continue;
+    if (told.get(error) !== undefined || isPassedOver(error)) continue;
     for (const fault of describe(error, schema)) {
       const key = `${fault.path}\n${fault.message}`;
       if (!faults.has(key)) faults.set(key, fault);
@@ -73,12 +84,28 @@ function describe(error: SchemaError, root: SchemaNode): Fault[] {
       const branches = (nodeAt(root, error.schemaPath)?.anyOf ?? []).map(allowedBy);
       return [{ path, message: 'has none of the allowed forms', allowed: branches }];
     }
+    case 'minimum':
+    case 'maximum': {
+      const { minimum, maximum } = nodeAt(root, error.schemaPath) ?? {};
+      if (minimum === undefined || maximum === undefined) {
+        return [withAllowed({ path, message: error.message }, limitOf(error.keyword, params))];
+      }
+      return [{ path, message: `must be from ${minimum} to ${maximum}`, allowed: { minimum, maximum } }];
+    }
     case 'propertyNames':
       // Each bad name has its own error at its own path.
       return [];
     default:
       return [withAllowed({ path, message: error.message }, limitOf(error.keyword, params))];
   }
+}
+
+/** Schema path of the one branch of a union that is not null; undefined where there are several. */
+function orNullBranch({ schemaPath }: SchemaError, root: SchemaNode): string | undefined {
+  const branches = nodeAt(root, schemaPath)?.anyOf ?? [];
+  const index = branches.findIndex(({ type }) => type !== 'null');
+  const isOrNull = branches.length === 2 && branches.some(({ type }) => type === 'null');
+  return isOrNull && index !== -1 ? `${schemaPath}/anyOf/${index}` : undefined;
 }
 
 /** A description that reads on from "must be" stands for the pattern; any other explains it. */

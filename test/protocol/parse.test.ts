@@ -48,7 +48,7 @@ describe('compileParser', () => {
     const error = refusalOf(() => parse(value));
     expect(error.code).toBe('constraint_violated');
     expect(error.faults.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
-      { path: '/count', message: 'must be <= 5', allowed: { maximum: 5 } },
+      { path: '/count', message: 'must be from 1 to 5', allowed: { minimum: 1, maximum: 5 } },
       { path: '/either', message: 'has none of the allowed forms', allowed: ['string', 'integer'] },
       {
         path: '/extra',
@@ -129,8 +129,8 @@ describe('compileQueryParser', () => {
   });
 
   it.each([
-    ['301', '/wait: must be <= 300'],
-    ['-1', '/wait: must be >= 0'],
+    ['301', '/wait: must be from 0 to 300'],
+    ['-1', '/wait: must be from 0 to 300'],
     ['1.5', '/wait: must be an integer'],
     ['', '/wait: must be an integer'],
     ['0x10', '/wait: must be an integer'],

@@ -104,4 +104,44 @@ describe('GET and PATCH /organization', () => {
     const answer = await plane.call('PATCH', '/organization', body);
     expect([answer.status, answer.body['faults'][0].path]).toEqual([400, path]);
   });
+
+  it('says of an interval between which bounds it must be, of an organization and of a cluster', async () => {
+    await using plane = await RunningControlPlane.start();
+    await plane.newCluster('prod-eu');
+    const intervals = { rotateSeconds: 2_592_001, heartbeatSeconds: Number.MAX_SAFE_INTEGER };
+    const faults = [
+      { path: '/intervals/rotateSeconds', message: 'must be from 60 to 2592000' },
+      { path: '/intervals/heartbeatSeconds', message: 'must be from 1 to 3600' },
+    ];
+    const created = await plane.call('POST', '/clusters', { intervals });
+    expect(created.body['faults']).toEqual(
+      expect.arrayContaining(faults.map((fault) => expect.objectContaining(fault) as unknown)),
+    );
+    for (const path of ['/organization', '/clusters/prod-eu']) {
+      expect(await plane.call('PATCH', path, { intervals })).toMatchObject({ status: 400, body: { faults } });
+    }
+    const half = await plane.call('PATCH', '/clusters/prod-eu', { intervals: { rotateSeconds: 'weekly' } });
+    expect(half.body['faults']).toEqual([
+      { path: '/intervals/rotateSeconds', message: 'must be an integer', allowed: 'integer' },
+    ]);
+    const longest = { rotateSeconds: 2_592_000, heartbeatSeconds: 3600 };
+    expect((await plane.call('PATCH', '/organization', { intervals: longest })).status).toBe(200);
+  });
+
+  it('takes longer intervals that are stored for the longest that there may be', async () => {
+    await using plane = await RunningControlPlane.start();
+    const id = await plane.newCluster('prod-eu');
+    const stored = JSON.stringify({
+      rotate_seconds: Number.MAX_SAFE_INTEGER,
+      heartbeat_seconds: Number.MAX_SAFE_INTEGER,
+      event_batch_ms: 1000,
+      event_batch_size: 100,
+    });
+    plane.execute('UPDATE clusters SET intervals = ?, own_intervals = ? WHERE id = ?', stored, stored, id);
+    const agent = await registerAgent(plane, id);
+    const config = await agent.get('/api/agent/config');
+    expect(config.body['intervals']).toMatchObject({ rotate_seconds: 2_592_000, heartbeat_seconds: 3600 });
+    const { body } = await plane.call('GET', '/clusters/prod-eu');
+    expect(body['intervals']).toMatchObject({ rotateSeconds: 2_592_000, heartbeatSeconds: 3600 });
+  });
 });

@@ -1,8 +1,12 @@
 import { Type, type Static, type TInteger } from 'typebox';
 import { Intervals } from '../../../protocol/agent-config.ts';
+import { MAX_HEARTBEAT_SECONDS, MAX_ROTATE_SECONDS } from '../../cluster-settings.ts';
 
 const orNull = (schema: TInteger) => Type.Union([schema, Type.Null()]);
-const { rotate_seconds, heartbeat_seconds, event_batch_ms, event_batch_size } = Intervals.properties;
+const { event_batch_ms, event_batch_size } = Intervals.properties;
+// The protocol's own have no upper bounds: another control plane may have its reasons.
+const rotate_seconds = Type.Integer({ minimum: 60, maximum: MAX_ROTATE_SECONDS });
+const heartbeat_seconds = Type.Integer({ minimum: 1, maximum: MAX_HEARTBEAT_SECONDS });
 
 /** Those that are left out keep what they are; null is no longer set here, so that what is behind it holds. */
 export const IntervalsChange = Type.Partial(
