@@ -7,6 +7,8 @@ export interface Check {
   readonly id: string;
   /** Where the rule stands: a heading of the specification, or of the decisions where that is silent. */
   readonly section: string;
+  /** Where it is told in `docs/spec/agent-protocol.md`: one of its headings. */
+  readonly heading: string;
   /** The rule, in a sentence. */
   readonly sentence: string;
   /** `admin`: it takes clusters or intents that only an admin token can make. */

@@ -48,7 +48,9 @@ describe('the conformance command', () => {
     const token = await newRegistrationToken('whole');
     const args = ['--url', plane.url, '--registration-token', token, '--only', 'register'];
     const { code, stdout } = await conformance(args);
-    expect(stdout).toContain('pass  Specification, Registration: the registration token is never accepted again\n');
+    expect(stdout).toContain(
+      'pass  Register (Specification, Registration): the registration token is never accepted again\n',
+    );
     expect(stdout).toContain('      register.race: needs clusters or intents of its own: give --admin-token\n');
     expect(stdout).toMatch(/\n13 passed, 0 failed, 3 skipped in \d+\.\d s\n$/);
     expect(code).toBe(0);
@@ -65,6 +67,7 @@ describe('the conformance command', () => {
       {
         id: 'headers.registers-ends-caching',
         section: 'Specification, Secret handling',
+        heading: 'Every request, every answer',
         sentence: expect.stringContaining('no-store'),
         verdict: 'fail',
         expected: 'cache-control: no-store',
@@ -82,6 +85,54 @@ describe('the conformance command', () => {
     expect(await conformance(['--url', 'x', '--registration-token', 'x'])).toMatchObject({ code: 2 });
     expect(await conformance(['--unknown'])).toMatchObject({ code: 2 });
     const nobody = await conformance(['--url', 'http://127.0.0.1:9', '--registration-token', 'x']);
-    expect(nobody).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('ECONNREFUSED') });
+    expect(nobody).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^conformance: .*ECONNREFUSED.*\n$/),
+    });
+  });
+
+  it.each([
+    ['was never issued', async () => 'x', '401 invalid_token): it was never issued'],
+    [
+      'was used',
+      async () => {
+        const token = await newRegistrationToken('used');
+        await plane.call('POST', '/api/agent/register', { token }, { token: null });
+        return token;
+      },
+      '401 registration_token_used): it was used before',
+    ],
+    [
+      'is of a disabled cluster',
+      async () => {
+        const token = await newRegistrationToken('off');
+        await plane.call('POST', '/clusters/off/disable');
+        return token;
+      },
+      '403 cluster_disabled): its cluster is disabled',
+    ],
+    [
+      'is of a cluster bound to another one',
+      async () => {
+        await newRegistrationToken('bound');
+        await plane.call('POST', '/clusters/bound/rebind', { clusterUid: 'another' });
+        const { body } = await plane.call('POST', '/clusters/bound/registration-token');
+        return String(body['registrationToken']);
+      },
+      '403 cluster_mismatch): its cluster is bound to another Kubernetes cluster',
+    ],
+  ])('blames nobody else for a registration token that %s: one line, and 2', async (_which, tokenOf, why) => {
+    const { code, stdout, stderr } = await conformance(['--url', plane.url, '--registration-token', await tokenOf()]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^conformance: the registration token is not taken .*\n$/);
+    expect(stderr).toContain(why);
+  });
+
+  it('blames nobody else for an admin token that is not one either', async () => {
+    const args = ['--url', plane.url, '--registration-token', await newRegistrationToken('fine'), '--admin-token', 'x'];
+    const { code, stdout, stderr } = await conformance(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toBe('conformance: the admin token is not taken (401): give one of this control plane, or none\n');
   });
 });

@@ -17,7 +17,9 @@ const USAGE = `Checks a control plane against the agent protocol, rule by rule, 
   --json                the report as one JSON document
 
 Tokens may come as SERVICE_CONFORMANCE_REGISTRATION_TOKEN and SERVICE_CONFORMANCE_ADMIN_TOKEN instead, which keeps them out
-of the process list. Exit code 0: nothing failed; 1: something did; 2: the checks could not be run.
+of the process list. A line of the report names a heading of docs/spec/agent-protocol.md, then the section of the
+specification or of the decisions that it rests on, then the rule. Exit code 0: nothing failed; 1: something did; 2: the
+checks could not be run.
 `;
 
 const options = {
@@ -30,8 +32,19 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const;
 
+/** The command line is wrong: its usage is shown. Any other failure is told in one line. */
+class UsageError extends Error {}
+
+function readArguments() {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options });
+  const values = readArguments();
   if (values.help) {
     process.stdout.write(USAGE);
     return 0;
@@ -40,10 +53,10 @@ async function main(): Promise<number> {
   const registrationToken = values['registration-token'] ?? process.env['SERVICE_CONFORMANCE_REGISTRATION_TOKEN'];
   const adminToken = values['admin-token'] ?? process.env['SERVICE_CONFORMANCE_ADMIN_TOKEN'];
   if (url === undefined || registrationToken === undefined)
-    throw new Error('--url and --registration-token are needed');
-  if (!URL.canParse(url)) throw new Error('--url is not a URL');
+    throw new UsageError('--url and --registration-token are needed');
+  if (!URL.canParse(url)) throw new UsageError('--url is not a URL');
   const checks = CHECKS.filter(({ id }) => id.startsWith(values.only));
-  if (checks.length === 0) throw new Error(`no check begins with ${values.only}`);
+  if (checks.length === 0) throw new UsageError(`no check begins with ${values.only}`);
   const report = await runChecks(
     {
       url,
@@ -69,7 +82,8 @@ main().then(
     process.exitCode = code;
   },
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(error instanceof UsageError ? `${message}\n\n${USAGE}` : `conformance: ${message}\n`);
     process.exitCode = 2;
   },
 );

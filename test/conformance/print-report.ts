@@ -2,8 +2,8 @@ import type { Finding, Report } from './run-checks.ts';
 
 /** One finding in lines; a failure with what was sent, what came back and what was expected. */
 export function printFinding(finding: Finding): string {
-  const { verdict, section, sentence, id, why, expected, sent, received } = finding;
-  const lines = [`${verdict}  ${section}: ${sentence}`];
+  const { verdict, section, heading, sentence, id, why, expected, sent, received } = finding;
+  const lines = [`${verdict}  ${heading} (${section}): ${sentence}`];
   if (verdict === 'skip') lines.push(`      ${id}: ${why ?? ''}`);
   if (verdict === 'fail') {
     lines.push(`      ${id}`, `      expected  ${expected ?? ''}`);

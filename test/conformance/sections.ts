@@ -29,3 +29,27 @@ export const DECISIONS = {
   jobs: 'Decisions, Jobs',
   events: 'Decisions, Events',
 } as const;
+
+/** Headings of `docs/spec/agent-protocol.md`, which whoever writes another client or control plane has before them. */
+export const PAGE = {
+  every: 'Every request, every answer',
+  register: 'Register',
+  config: 'Config',
+  signing: 'Signing writes',
+  jobs: 'Jobs',
+  poll: 'Poll',
+  ack: 'Ack',
+  status: 'Status',
+  result: 'Result',
+  payloads: 'Payloads',
+  order: 'Order, expiry and replay',
+  security: 'Signed and encrypted payloads',
+  events: 'Events',
+  keys: 'Keys and replay',
+  conditions: 'Conditions and references',
+  rotate: 'Rotate',
+  recover: 'Recover',
+  errors: 'Errors',
+  limits: 'Limits',
+  versions: 'Versions',
+} as const;

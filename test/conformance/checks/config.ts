@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject, must, mustBe, mustRefuse, type Check } from '../check.ts';
-import { DECISIONS } from '../sections.ts';
+import { DECISIONS, PAGE } from '../sections.ts';
 
 const CONFIG = '/api/agent/config';
 
@@ -9,6 +9,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.fields',
     section: DECISIONS.register,
+    heading: PAGE.config,
     sentence: 'config answers the projection of the identity record, with all its fields',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -27,6 +28,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.intervals',
     section: DECISIONS.register,
+    heading: PAGE.config,
     sentence: 'intervals has rotate_seconds, heartbeat_seconds, event_batch_ms, event_batch_size',
     run: async (stage) => {
       const answer = await (await stage.cluster()).get(`${CONFIG}?wait=0`);
@@ -39,6 +41,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.security',
     section: 'Specification, Optional payload signing and encryption',
+    heading: PAGE.security,
     sentence: 'security has requireSignedPayloads and requireEncryptedSecretPayloads',
     run: async (stage) => {
       const answer = await (await stage.cluster()).get(`${CONFIG}?wait=0`);
@@ -51,6 +54,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.same-key-as-registered',
     section: DECISIONS.register,
+    heading: PAGE.security,
     sentence: 'the signing key that was pinned at registration is among those that count',
     run: async (stage) => {
       const registered = (await stage.registration()).json as { signing_public_keys: { keys: { kid: string }[] } };
@@ -64,6 +68,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.revision-as-etag',
     section: DECISIONS.register,
+    heading: PAGE.config,
     sentence: 'config has an ETag, and If-None-Match with it is 304 once the wait has passed',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -80,6 +85,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.wait-limits',
     section: DECISIONS.register,
+    heading: PAGE.config,
     sentence: 'wait is held like a job poll: over 300, below 0 or not an integer is 400',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -91,6 +97,7 @@ export const CONFIG_CHECKS: readonly Check[] = [
   {
     id: 'config.wakes-on-change',
     section: DECISIONS.register,
+    heading: PAGE.config,
     sentence: 'a change of the identity record ends a held request at once, with a higher revision',
     needs: 'admin',
     run: async (stage) => {

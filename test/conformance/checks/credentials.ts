@@ -3,7 +3,7 @@ import { tokenIsWellFormed, unknownClusterId } from '../agent-identity.ts';
 import { isObject, must, mustBe, mustRefuse, NotCheckable, stringIn, timeIn, type Check } from '../check.ts';
 import { AGENT_MEDIA_TYPE, type ClusterClient } from '../cluster-client.ts';
 import type { Answer } from '../http-client.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 import type { Stage } from '../stage.ts';
 
 const ROTATE = '/api/agent/credentials/rotate';
@@ -31,6 +31,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotate-needs-a-credential',
     section: SPEC.rotation,
+    heading: PAGE.rotate,
     sentence: 'rotate is made with the current credential',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -41,6 +42,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotate-checks-a-mac',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'on rotate a MAC is not required, and verified where there is one',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -50,6 +52,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotate-checks-the-key',
     section: DECISIONS.register,
+    heading: PAGE.rotate,
     sentence: 'a public_key that is none is 400, and the credential stays as it is',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -61,6 +64,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotate',
     section: SPEC.rotation,
+    heading: PAGE.rotate,
     sentence: 'rotate returns a new bearer token and expires_at, and the old credential is still accepted',
     needs: 'admin',
     run: async (stage) => {
@@ -81,6 +85,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotate-twice-with-the-old',
     section: DECISIONS.register,
+    heading: PAGE.rotate,
     sentence: 'once a replacement has been used the old credential can no longer rotate: 409 already_rotated',
     needs: 'admin',
     run: async (stage) => {
@@ -100,6 +105,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotate-again-when-lost',
     section: DECISIONS.register,
+    heading: PAGE.rotate,
     sentence: 'a repeated rotate whose answer was lost gives a fresh credential and drops the one that was never used',
     needs: 'admin',
     run: async (stage) => {
@@ -117,6 +123,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.signed-with-the-new',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: "the MAC's key rotates with the credential",
     needs: 'admin',
     run: async (stage) => {
@@ -133,6 +140,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.rotation-on-request',
     section: DECISIONS.register,
+    heading: PAGE.config,
     sentence: 'when an admin asks for a rotation, config says so with a rotate_after that has passed',
     needs: 'admin',
     run: async (stage) => {
@@ -151,6 +159,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.recover',
     section: DECISIONS.register,
+    heading: PAGE.recover,
     sentence: "recover answers a new credential as a JWE that only the cluster's key opens",
     needs: 'admin',
     run: async (stage) => {
@@ -168,6 +177,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.recover-unknown-cluster',
     section: DECISIONS.register,
+    heading: PAGE.recover,
     sentence: 'recover gives nothing for a cluster that there is not',
     run: async (stage) => {
       const answer = await recover(stage, unknownClusterId());
@@ -178,6 +188,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.recover-is-limited',
     section: DECISIONS.register,
+    heading: PAGE.recover,
     sentence: 'recover is limited to 5 an hour for each cluster: 429 with Retry-After',
     needs: 'admin',
     run: async (stage) => {
@@ -195,6 +206,7 @@ export const CREDENTIALS: readonly Check[] = [
   {
     id: 'credentials.recover-revoked',
     section: DECISIONS.register,
+    heading: PAGE.recover,
     sentence: 'recover is refused (403) for a record that is revoked or disabled',
     needs: 'admin',
     run: async (stage) => {

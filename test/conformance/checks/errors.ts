@@ -1,12 +1,13 @@
 import { must, mustBe, mustRefuse, type Check } from '../check.ts';
 import { AGENT_MEDIA_TYPE } from '../cluster-client.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 /** The one error body, and paths that are not there. */
 export const ERRORS: readonly Check[] = [
   {
     id: 'errors.unknown-endpoint',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'an unknown endpoint is 404 in the error body',
     run: async (stage) => {
       mustRefuse(await (await stage.cluster()).get('/api/agent/nothing-here'), 404, 'not_found');
@@ -15,6 +16,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.without-a-credential',
     section: DECISIONS.errors,
+    heading: PAGE.errors,
     sentence: 'what is nowhere is 404 to everybody',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -24,6 +26,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.wrong-method',
     section: DECISIONS.errors,
+    heading: PAGE.errors,
     sentence: 'a method that a path does not take is an error in the error body, and Allow names those it takes',
     run: async (stage) => {
       const answer = await (await stage.cluster()).get('/api/agent/events');
@@ -34,6 +37,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.trailing-slash',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'a path with a slash behind it is another path: 404',
     run: async (stage) => {
       mustRefuse(await (await stage.cluster()).get('/api/agent/config/?wait=0'), 404, 'not_found');
@@ -42,6 +46,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.names-the-fault',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'a 400 says in its message which field is wrong',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -53,6 +58,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.broken-json',
     section: DECISIONS.errors,
+    heading: PAGE.errors,
     sentence: 'a body that is not JSON is 400 invalid_body in the error body',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -62,6 +68,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.unreadable-path',
     section: DECISIONS.errors,
+    heading: PAGE.errors,
     sentence: 'a path that cannot be decoded is an error in the error body',
     run: async (stage) => {
       const answer = await (await stage.cluster()).get('/api/agent/jobs/%zz');
@@ -73,6 +80,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.echoes-no-credential',
     section: 'Specification, Secret handling',
+    heading: PAGE.every,
     sentence: 'no answer repeats a credential that it was sent',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -91,6 +99,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.disabled-cluster',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'a disabled record is 403 cluster_disabled, and works again when it is enabled',
     needs: 'admin',
     run: async (stage) => {
@@ -106,6 +115,7 @@ export const ERRORS: readonly Check[] = [
   {
     id: 'errors.revoked-credential',
     section: SPEC.identityStates,
+    heading: PAGE.errors,
     sentence: 'a credential that an admin revoked is 401 invalid_token',
     needs: 'admin',
     run: async (stage) => {

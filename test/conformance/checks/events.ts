@@ -3,7 +3,7 @@ import { unknownClusterId } from '../agent-identity.ts';
 import type { ClusterClient } from '../cluster-client.ts';
 import type { Answer } from '../http-client.ts';
 import { sampleClusterEvent, sampleEvent } from '../sample-event.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 import type { Stage } from '../stage.ts';
 
 const EVENTS = '/api/agent/events';
@@ -24,6 +24,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.takes-a-batch',
     section: SPEC.endpoints,
+    heading: PAGE.events,
     sentence: 'a post of events is answered 204',
     run: async (stage) => {
       mustBe(await postEvents(await stage.cluster(), sampleEvent(), sampleEvent()), 204);
@@ -32,6 +33,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.takes-a-replay',
     section: SPEC.events,
+    heading: PAGE.keys,
     sentence: 'replay after a reconnect is safe: the same events are 204 again',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -43,6 +45,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.empty-batch',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence: 'an empty batch is 204',
     run: async (stage) => {
       mustBe(await postEvents(await stage.cluster()), 204);
@@ -51,6 +54,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.every-kind',
     section: SPEC.events,
+    heading: PAGE.events,
     sentence: 'every kind of the table is taken, about its kind of resource',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -76,6 +80,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.unknown-kind',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence: 'an unknown event kind is 400',
     run: async (stage) => {
       const answer = await postEvents(await stage.cluster(), sampleEvent({ kind: 'SomethingElse' }));
@@ -85,6 +90,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.kind-of-resource',
     section: SPEC.events,
+    heading: PAGE.events,
     sentence: 'a direct audit kind about another kind of resource is 400',
     run: async (stage) => {
       const { resourceRef } = sampleEvent();
@@ -95,6 +101,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.required-fields',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence:
       'eventKey, kind, resourceRef.apiVersion, kind and name, and one condition with type and status are required',
     run: async (stage) => {
@@ -121,6 +128,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.unknown-status',
     section: DECISIONS.events,
+    heading: PAGE.conditions,
     sentence: "a condition's status may be Unknown",
     run: async (stage) => {
       const event = sampleEvent({ conditions: [{ type: 'Ready', status: 'Unknown' }] });
@@ -130,6 +138,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.names-the-index',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence: 'a 400 names the index of the bad event',
     run: async (stage) => {
       const events = [sampleEvent(), sampleEvent(), sampleEvent({ kind: 'SomethingElse' })];
@@ -141,6 +150,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.another-cluster',
     section: SPEC.rule(3),
+    heading: PAGE.events,
     sentence: "a cluster_id that is not the credential's is 403",
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -151,6 +161,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.cluster-id-may-be-absent',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence: 'cluster_id may be left out',
     run: async (stage) => {
       mustBe(await (await stage.cluster()).post(EVENTS, { events: [sampleEvent()] }), 204);
@@ -159,6 +170,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.most-events',
     section: DECISIONS.events,
+    heading: PAGE.limits,
     sentence: 'a post holds at most 500 events',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -170,6 +182,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.recorded-once',
     section: SPEC.events,
+    heading: PAGE.keys,
     sentence: 'the same event is recorded once however often it is posted, whatever its own timestamp',
     needs: 'admin',
     run: async (stage) => {
@@ -184,6 +197,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.another-transition',
     section: DECISIONS.events,
+    heading: PAGE.keys,
     sentence: 'the same key with another transition time, reason or message is a new record',
     needs: 'admin',
     run: async (stage) => {
@@ -201,6 +215,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.all-or-nothing',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence: 'of a post with one bad event nothing is recorded',
     needs: 'admin',
     run: async (stage) => {
@@ -214,6 +229,7 @@ export const EVENT_CHECKS: readonly Check[] = [
   {
     id: 'events.durable-entry',
     section: 'Specification, Events (durable-entry rule)',
+    heading: PAGE.events,
     sentence: 'a transition becomes an audit entry with source agent when it is high-signal, and otherwise not',
     needs: 'admin',
     run: async (stage) => {

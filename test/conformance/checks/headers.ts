@@ -1,7 +1,7 @@
 import { unknownToken } from '../agent-identity.ts';
 import { must, mustBe, mustRefuse, type Check } from '../check.ts';
 import { AGENT_MEDIA_TYPE } from '../cluster-client.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 const CONFIG = '/api/agent/config?wait=0';
 
@@ -10,6 +10,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.missing-token',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'a request without Authorization is 401 missing_token',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -19,6 +20,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.malformed-token',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'an Authorization header of another form is 401 invalid_token',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -30,6 +32,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.unknown-token',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'a credential that was never issued is 401 invalid_token',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -40,6 +43,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.scheme-in-any-case',
     section: SPEC.headers,
+    heading: PAGE.every,
     sentence: 'the scheme of Authorization is read whatever its case (RFC 9110, section 11.1)',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -49,6 +53,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.media-type-of-answers',
     section: SPEC.endpoints,
+    heading: PAGE.every,
     sentence: 'answers with a body have the agent media type, errors included',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -66,6 +71,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.request-id',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'every answer has Service-Request-Id, 204 included, and an error repeats it as requestId',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -84,6 +90,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.request-id-is-the-servers',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: "a request id is the server's own, whatever the client sends",
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -94,6 +101,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.config-revision',
     section: DECISIONS.register,
+    heading: PAGE.every,
     sentence: 'every agent answer has Service-Config-Revision, 204 and 4xx included',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -113,6 +121,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.no-revision-for-strangers',
     section: SPEC.scope,
+    heading: PAGE.every,
     sentence: 'an answer to nobody in particular tells nothing of a cluster',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -123,6 +132,7 @@ export const HEADERS: readonly Check[] = [
   {
     id: 'headers.registers-ends-caching',
     section: 'Specification, Secret handling',
+    heading: PAGE.every,
     sentence: 'an answer that holds a credential is not to be stored by what is between (Cache-Control: no-store)',
     run: async (stage) => {
       const answer = await stage.registration();

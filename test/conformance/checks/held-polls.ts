@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { must, mustBe, type Check } from '../check.ts';
 import { drain, jobsIn, nextJob } from '../next-job.ts';
-import { DECISIONS } from '../sections.ts';
+import { DECISIONS, PAGE } from '../sections.ts';
 
 /** Between two requests of which the first has to be held when the second comes. */
 const SETTLED_MS = 150;
@@ -11,6 +11,7 @@ export const HELD_POLLS: readonly Check[] = [
   {
     id: 'held-polls.a-fourth-ends-the-oldest',
     section: DECISIONS.jobs,
+    heading: PAGE.poll,
     sentence: 'three polls of a cluster are held at once; a fourth ends the oldest with an empty list',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -30,6 +31,7 @@ export const HELD_POLLS: readonly Check[] = [
   {
     id: 'held-polls.the-newest-gets-the-job',
     section: DECISIONS.jobs,
+    heading: PAGE.poll,
     sentence: 'of several held polls the newest gets the job, and the others end empty when their wait does',
     needs: 'admin',
     run: async (stage) => {
@@ -52,6 +54,7 @@ export const HELD_POLLS: readonly Check[] = [
   {
     id: 'held-polls.other-modes',
     section: DECISIONS.register,
+    heading: PAGE.poll,
     sentence: 'for a cluster in push mode jobs answers an empty list after its wait',
     needs: 'admin',
     run: async (stage) => {

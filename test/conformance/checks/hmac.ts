@@ -1,7 +1,7 @@
 import { must, mustBe, mustRefuse, timeIn, type Check } from '../check.ts';
 import type { AgentCall, ClusterClient } from '../cluster-client.ts';
 import type { Answer } from '../http-client.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 const PATH = '/api/agent/events';
 
@@ -14,6 +14,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.taken',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: 'a write with a MAC over its canonical body is taken, whatever the spacing and order of its JSON',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -25,6 +26,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.canonical-form',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'the body is hashed in its RFC 8785 form: member order by UTF-16, numbers and strings as there',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -45,6 +47,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.missing',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: 'a write without a MAC is 401 invalid_signature',
     run: async (stage) => {
       mustRefuse(await write(await stage.cluster(), { sign: false }), 401, 'invalid_signature');
@@ -53,6 +56,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.missing-on-job-posts',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: 'ack, status and result without a MAC are 401 invalid_signature, the job unknown or not',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -67,6 +71,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.malformed',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'a Service-Signature of another form is 401 invalid_signature',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -85,6 +90,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.binds-body',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'a MAC over another body is 401 invalid_signature',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -95,6 +101,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.binds-path-and-method',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'a MAC over another path, query or method is 401 invalid_signature',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -106,6 +113,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.binds-query',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'the query is part of what is signed',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -116,6 +124,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.key-of-the-token',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: 'the key is derived from the credential that the request presents',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -126,6 +135,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.clock-skew',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence: 'a MAC made more than 300 s away is 401 clock_skew, and serverTime says what time it is',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -140,6 +150,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.body-first',
     section: DECISIONS.hmac,
+    heading: PAGE.signing,
     sentence:
       'duplicate keys, lone surrogates, overflowing numbers and integers beyond ±(2^53−1) are 400 before any MAC is looked at',
     run: async (stage) => {
@@ -159,6 +170,7 @@ export const HMAC: readonly Check[] = [
   {
     id: 'hmac.not-on-polls',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: 'the bearer token alone authenticates a read',
     run: async (stage) => {
       mustBe(await (await stage.cluster()).get('/api/agent/config?wait=0'), 200);

@@ -2,7 +2,7 @@ import { isObject, must, mustBe, mustRefuse, type Check } from '../check.ts';
 import type { ClusterClient } from '../cluster-client.ts';
 import type { Answer } from '../http-client.ts';
 import { nextJob } from '../next-job.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 import type { Stage } from '../stage.ts';
 
 const MIB = 1_048_576;
@@ -25,6 +25,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.unknown-job',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'a job id that does not exist is 404 job_not_found',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -36,6 +37,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.flow',
     section: SPEC.flow,
+    heading: PAGE.jobs,
     sentence: 'ack, status and result are each answered 204',
     needs: 'admin',
     run: async (stage) => {
@@ -59,6 +61,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.ack-again',
     section: DECISIONS.jobs,
+    heading: PAGE.ack,
     sentence: 'an ack is 204 until the job is closed, with or without an empty JSON body',
     needs: 'admin',
     run: async (stage) => {
@@ -70,6 +73,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.result-again',
     section: SPEC.rule(2),
+    heading: PAGE.result,
     sentence: 'a second result is 409 result_exists, whatever it says',
     needs: 'admin',
     run: async (stage) => {
@@ -82,6 +86,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.closed',
     section: SPEC.rule(1),
+    heading: PAGE.ack,
     sentence: 'ack and status of a closed job are 409 job_closed',
     needs: 'admin',
     run: async (stage) => {
@@ -94,6 +99,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.without-ack',
     section: DECISIONS.jobs,
+    heading: PAGE.ack,
     sentence: 'a status or a result without an ack is taken, and acknowledges',
     needs: 'admin',
     run: async (stage) => {
@@ -108,6 +114,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.outcomes',
     section: SPEC.result,
+    heading: PAGE.result,
     sentence: 'outcome is succeeded, failed, noop or conflict; failed needs an error; anything else is 400',
     needs: 'admin',
     run: async (stage) => {
@@ -123,6 +130,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.phases',
     section: DECISIONS.jobs,
+    heading: PAGE.status,
     sentence: 'any number of statuses is taken, and a phase that is not known is stored as it is',
     needs: 'admin',
     run: async (stage) => {
@@ -137,6 +145,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.status-fields',
     section: SPEC.status,
+    heading: PAGE.status,
     sentence: 'a status of the wrong form is 400, with the path of its fault',
     needs: 'admin',
     run: async (stage) => {
@@ -156,6 +165,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.another-clusters-job',
     section: DECISIONS.errors,
+    heading: PAGE.errors,
     sentence: "another cluster's job is 403 cluster_mismatch, and stays as it was",
     needs: 'admin',
     run: async (stage) => {
@@ -171,6 +181,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.is-shown',
     section: SPEC.jobStates,
+    heading: PAGE.result,
     sentence: 'a result closes the job, and the outcome is there to be read',
     needs: 'admin',
     run: async (stage) => {
@@ -188,6 +199,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.extra-fields',
     section: SPEC.rule(8),
+    heading: PAGE.every,
     sentence: 'additional fields in statuses and results are tolerated',
     needs: 'admin',
     run: async (stage) => {
@@ -200,6 +212,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.size',
     section: DECISIONS.errors,
+    heading: PAGE.limits,
     sentence: 'a status over 1 MiB is 413 and names the limit, the job stays open',
     needs: 'admin',
     run: async (stage) => {
@@ -211,6 +224,7 @@ export const JOB_REPORTS: readonly Check[] = [
   {
     id: 'job-reports.as-one-object',
     section: SPEC.endpoints,
+    heading: PAGE.every,
     sentence: 'the body of an answer 204 is empty and says the config revision all the same',
     needs: 'admin',
     run: async (stage) => {

@@ -3,7 +3,7 @@ import { NAMESPACE } from '../admin-client.ts';
 import { unknownClusterId } from '../agent-identity.ts';
 import { isObject, must, mustBe, mustRefuse, stringIn, timeIn, type Check } from '../check.ts';
 import { drain, jobsIn, nextJob } from '../next-job.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -12,6 +12,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.empty-poll',
     section: SPEC.endpoints,
+    heading: PAGE.poll,
     sentence: 'a poll without a job is answered 200 with an empty jobs array, at once with wait=0',
     run: async (stage) => {
       const answer = await (await stage.cluster()).poll(0);
@@ -22,6 +23,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.cluster-is-required',
     section: SPEC.endpoints,
+    heading: PAGE.poll,
     sentence: 'the query parameter cluster is required',
     run: async (stage) => {
       mustRefuse(await (await stage.cluster()).get('/api/agent/jobs?wait=0'), 400, 'constraint_violated');
@@ -30,6 +32,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.another-cluster',
     section: SPEC.rule(3),
+    heading: PAGE.poll,
     sentence: "a cluster that is not the credential's is 403",
     run: async (stage) => {
       const answer = await (await stage.cluster()).get(`/api/agent/jobs?cluster=${unknownClusterId()}&wait=0`);
@@ -39,6 +42,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.apply',
     section: SPEC.job,
+    heading: PAGE.payloads,
     sentence: 'an install comes as a job of kind apply with a whole manifest',
     needs: 'admin',
     run: async (stage) => {
@@ -56,6 +60,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.fields',
     section: SPEC.job,
+    heading: PAGE.poll,
     sentence: 'a job has id, idempotencyKey <kind>/<namespace>/<name>@<generation>, createdAt and expiresAt',
     needs: 'admin',
     run: async (stage) => {
@@ -72,6 +77,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.order',
     section: DECISIONS.jobs,
+    heading: PAGE.order,
     sentence:
       'a job carries deliveryEpoch and generation, its object the annotation app.service.io/source with the same pair',
     needs: 'admin',
@@ -90,6 +96,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.wakes-a-held-poll',
     section: SPEC.flow,
+    heading: PAGE.poll,
     sentence: 'a poll is held open until a job is ready, and then answered with it at once',
     needs: 'admin',
     run: async (stage) => {
@@ -108,6 +115,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.again-until-acknowledged',
     section: SPEC.jobStates,
+    heading: PAGE.poll,
     sentence: 'a job comes with every poll until it is acknowledged, and not after that',
     needs: 'admin',
     run: async (stage) => {
@@ -124,6 +132,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.delete',
     section: SPEC.job,
+    heading: PAGE.payloads,
     sentence: 'an uninstall comes as a job of kind delete with an object reference',
     needs: 'admin',
     run: async (stage) => {
@@ -140,6 +149,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.only-its-own',
     section: SPEC.jobStates,
+    heading: PAGE.poll,
     sentence: 'a job goes to the cluster that it is targeted at and to no other',
     needs: 'admin',
     run: async (stage) => {
@@ -151,6 +161,7 @@ export const JOBS: readonly Check[] = [
   {
     id: 'jobs.intent',
     section: 'Decisions, Intent record',
+    heading: PAGE.payloads,
     sentence: 'where a cluster asks for intents they come as records, under a stable hash',
     needs: 'admin',
     run: async (stage) => {

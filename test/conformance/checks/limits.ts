@@ -1,6 +1,6 @@
 import { must, mustBe, mustRefuse, type Check } from '../check.ts';
 import { sampleEvent } from '../sample-event.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 const MIB = 1_048_576;
 
@@ -9,6 +9,7 @@ export const LIMITS: readonly Check[] = [
   {
     id: 'limits.post-size',
     section: DECISIONS.events,
+    heading: PAGE.limits,
     sentence: 'a post of events over 1 MiB is 413 payload_too_large',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -19,6 +20,7 @@ export const LIMITS: readonly Check[] = [
   {
     id: 'limits.post-size-below',
     section: DECISIONS.events,
+    heading: PAGE.limits,
     sentence: 'a post just under 1 MiB is taken',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -29,6 +31,7 @@ export const LIMITS: readonly Check[] = [
   {
     id: 'limits.wait',
     section: SPEC.limits,
+    heading: PAGE.limits,
     sentence: 'wait is 0 to 300 whole seconds, anything else is 400',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -41,6 +44,7 @@ export const LIMITS: readonly Check[] = [
   {
     id: 'limits.wait-is-kept',
     section: SPEC.endpoints,
+    heading: PAGE.limits,
     sentence: 'a poll is held until its wait elapses, then answered with an empty list',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -53,6 +57,7 @@ export const LIMITS: readonly Check[] = [
   {
     id: 'limits.nesting',
     section: DECISIONS.errors,
+    heading: PAGE.limits,
     sentence: 'a body nested without bound is 400 invalid_body, not a failure of the server',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -63,6 +68,7 @@ export const LIMITS: readonly Check[] = [
   {
     id: 'limits.long-event-key',
     section: DECISIONS.events,
+    heading: PAGE.limits,
     sentence: 'a member of unbounded length is 400',
     run: async (stage) => {
       const cluster = await stage.cluster();

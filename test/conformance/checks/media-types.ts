@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { must, mustBe, mustRefuse, type Check } from '../check.ts';
 import { AGENT_MEDIA_TYPE } from '../cluster-client.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 const CONFIG = '/api/agent/config?wait=0';
 const NOTHING = '/api/agent/events';
@@ -11,6 +11,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.unknown-version',
     section: DECISIONS.errors,
+    heading: PAGE.versions,
     sentence: 'an unknown version in Accept is 406 and names the versions served',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -24,6 +25,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.accept-may-be-absent',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'a missing Accept or */* is v1',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -37,6 +39,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.several-in-accept',
     section: SPEC.versioning,
+    heading: PAGE.versions,
     sentence: 'a client that accepts two versions is served the one that there is',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -49,6 +52,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.body-types',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'a body of the agent media type or application/json is taken, parameters are ignored',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -61,6 +65,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.other-body-types',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'a body of another type is 415',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -74,6 +79,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.empty-body-has-none',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'Content-Type is not looked at on an empty body',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -87,6 +93,7 @@ export const MEDIA_TYPES: readonly Check[] = [
   {
     id: 'media-types.compressed-body',
     section: DECISIONS.errors,
+    heading: PAGE.every,
     sentence: 'a body under a Content-Encoding is refused and never inflated',
     run: async (stage) => {
       const cluster = await stage.cluster();

@@ -4,7 +4,7 @@ import { compactDecrypt, importJWK } from 'jose';
 import { isObject, must, mustBe, type Check } from '../check.ts';
 import type { ClusterClient } from '../cluster-client.ts';
 import { nextJob } from '../next-job.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 import type { Stage } from '../stage.ts';
 
 /** The suite's own cluster with both toggles on. */
@@ -28,6 +28,7 @@ export const PAYLOAD_SECURITY: readonly Check[] = [
   {
     id: 'payload-security.toggles',
     section: SPEC.signing,
+    heading: PAGE.security,
     sentence: 'the toggles that an admin sets reach the cluster through config',
     needs: 'admin',
     run: async (stage) => {
@@ -41,6 +42,7 @@ export const PAYLOAD_SECURITY: readonly Check[] = [
   {
     id: 'payload-security.encrypted',
     section: SPEC.job,
+    heading: PAGE.security,
     sentence: "encryptedPayload replaces payload: a JWE to the cluster's public key",
     needs: 'admin',
     run: async (stage) => {
@@ -60,6 +62,7 @@ export const PAYLOAD_SECURITY: readonly Check[] = [
   {
     id: 'payload-security.signed',
     section: DECISIONS.jobs,
+    heading: PAGE.security,
     sentence:
       'signature is a detached JWS (EdDSA, b64 false) over the JCS of the plain payload, its header bound to job and cluster',
     needs: 'admin',
@@ -91,6 +94,7 @@ export const PAYLOAD_SECURITY: readonly Check[] = [
   {
     id: 'payload-security.endorsed-successor',
     section: DECISIONS.register,
+    heading: PAGE.security,
     sentence: 'a new signing key is signed by its predecessor, and config answers the current one first',
     needs: 'admin',
     run: async (stage) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { must, mustBe, mustRefuse, NotCheckable, type Check } from '../check.ts';
-import { SPEC } from '../sections.ts';
+import { PAGE, SPEC } from '../sections.ts';
 
 /** Polls that are tried before the limit counts as out of reach; the default is 60 in 10 s. */
 const MOST = 240;
@@ -10,6 +10,7 @@ export const RATE_LIMITS: readonly Check[] = [
   {
     id: 'rate-limits.polls',
     section: SPEC.errors,
+    heading: PAGE.limits,
     sentence: 'over the rate limit a poll is 429 rate_limited with Retry-After in seconds, and served again after that',
     run: async (stage) => {
       const cluster = await stage.cluster();

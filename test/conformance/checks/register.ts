@@ -1,7 +1,7 @@
 import { tokenIsWellFormed, unknownToken } from '../agent-identity.ts';
 import { isObject, must, mustBe, mustRefuse, stringIn, timeIn, type Check } from '../check.ts';
 import { HttpClient } from '../http-client.ts';
-import { DECISIONS, SPEC } from '../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../sections.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -10,6 +10,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.answers-a-credential',
     section: SPEC.endpoints,
+    heading: PAGE.register,
     sentence: 'register returns a long-lived bearer token, over the same connection',
     run: async (stage) => {
       const answer = await stage.registration();
@@ -19,6 +20,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.answers-all-fields',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence:
       'the answer has cluster_id, token, expires_at, rotate_after, connectivity_mode, signing_public_keys, ca_certificate',
     run: async (stage) => {
@@ -33,6 +35,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.ca-certificate',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: "ca_certificate is empty or holds PEM roots, and then the server's certificate ends at one of them",
     run: async (stage) => {
       const answer = await stage.registration();
@@ -48,6 +51,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.cluster-id-form',
     section: DECISIONS.names,
+    heading: PAGE.register,
     sentence: 'cluster_id is c- and 16 characters of lower-case Crockford base32',
     run: async (stage) => {
       const answer = await stage.registration();
@@ -58,6 +62,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.token-form',
     section: DECISIONS.names,
+    heading: PAGE.every,
     sentence: 'the credential is svcagt_, 43 base64url characters and 6 base62 digits of their CRC-32',
     run: async (stage) => {
       const answer = await stage.registration();
@@ -67,6 +72,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.lifetime',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'a credential lives 30 days, and rotate_after lies well before its end',
     run: async (stage) => {
       const answer = await stage.registration();
@@ -81,6 +87,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.signing-keys',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'signing_public_keys is a JWK set of public keys',
     run: async (stage) => {
       const answer = await stage.registration();
@@ -95,6 +102,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.credential-works-at-once',
     section: SPEC.registration,
+    heading: PAGE.register,
     sentence: 'the record is Active and the credential good for the next call',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -104,6 +112,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.used-token',
     section: SPEC.registration,
+    heading: PAGE.register,
     sentence: 'the registration token is never accepted again',
     run: async (stage) => {
       await stage.registration();
@@ -114,6 +123,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.unknown-token',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'a registration token that was never issued is 401 invalid_token',
     run: async (stage) => {
       mustRefuse(await stage.register({ token: unknownToken('svcreg') }), 401, 'invalid_token');
@@ -122,6 +132,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.foreign-token',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'an agent credential does not register anything',
     run: async (stage) => {
       const { token } = await stage.cluster();
@@ -131,6 +142,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.missing-token',
     section: SPEC.errors,
+    heading: PAGE.register,
     sentence: 'a registration without any token is 401 missing_token',
     run: async (stage) => {
       mustRefuse(await stage.register({ cluster_uid: stage.clusterUid }), 401, 'missing_token');
@@ -139,6 +151,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.token-is-good-for-nothing-else',
     section: SPEC.scope,
+    heading: PAGE.every,
     sentence: 'a registration token is no bearer credential',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -151,6 +164,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.token-in-header',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'the registration token may come as Authorization: Bearer instead',
     needs: 'admin',
     run: async (stage) => {
@@ -162,6 +176,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.race',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'of two clusters that race with one token exactly one wins',
     needs: 'admin',
     run: async (stage) => {
@@ -176,6 +191,7 @@ export const REGISTER: readonly Check[] = [
   {
     id: 'register.bound-to-a-cluster',
     section: DECISIONS.register,
+    heading: PAGE.register,
     sentence: 'a record bound to a cluster_uid refuses another one, and the token stays usable',
     needs: 'admin',
     run: async (stage) => {

@@ -1,13 +1,14 @@
 import { must, mustBe, type Check } from '../check.ts';
 import { AGENT_MEDIA_TYPE } from '../cluster-client.ts';
 import { sampleEvent } from '../sample-event.ts';
-import { SPEC } from '../sections.ts';
+import { PAGE, SPEC } from '../sections.ts';
 
 /** What later clients of v1 may send. */
 export const VERSIONING: readonly Check[] = [
   {
     id: 'versioning.v1-is-served',
     section: SPEC.versioning,
+    heading: PAGE.versions,
     sentence: 'v1 of the media type is served',
     run: async (stage) => {
       const answer = await (await stage.cluster()).get('/api/agent/config?wait=0', { accept: AGENT_MEDIA_TYPE });
@@ -18,6 +19,7 @@ export const VERSIONING: readonly Check[] = [
   {
     id: 'versioning.extra-request-fields',
     section: SPEC.rule(8),
+    heading: PAGE.versions,
     sentence: 'additional fields in requests are tolerated, at every depth',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -31,6 +33,7 @@ export const VERSIONING: readonly Check[] = [
   {
     id: 'versioning.extra-query',
     section: SPEC.rule(8),
+    heading: PAGE.versions,
     sentence: 'unknown query parameters are tolerated',
     run: async (stage) => {
       const cluster = await stage.cluster();
@@ -41,6 +44,7 @@ export const VERSIONING: readonly Check[] = [
   {
     id: 'versioning.extra-headers',
     section: SPEC.versioning,
+    heading: PAGE.versions,
     sentence: 'unknown headers are tolerated',
     run: async (stage) => {
       const cluster = await stage.cluster();

@@ -8,7 +8,8 @@ fails on request, and a cluster in memory with a release controller. Nothing out
 
   node test/conformance/operator/main.ts [--only PREFIX] [--json]
 
-Exit code 0: nothing failed; 1: something did; 2: the checks could not be run.
+A line names a heading of docs/spec/agent-protocol.md, then the section of the specification or of the decisions that it rests
+on, then the rule. Exit code 0: nothing failed; 1: something did; 2: the checks could not be run.
 `;
 
 const options = {

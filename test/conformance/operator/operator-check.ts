@@ -6,6 +6,8 @@ import type { ScriptedControlPlane, Seen } from './scripted-control-plane.ts';
 export interface OperatorCheck {
   readonly id: string;
   readonly section: string;
+  /** As a `Check`'s. */
+  readonly heading: string;
   readonly sentence: string;
   /** For a rule that ends the operator's work: it gets an operator of its own, and a control plane prepared for it. */
   readonly own?: (plane: ScriptedControlPlane) => void;

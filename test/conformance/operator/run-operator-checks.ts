@@ -19,10 +19,11 @@ export async function runOperatorChecks(
   return findings;
 }
 
-async function look({ id, section, sentence, own, run }: OperatorCheck, shared: OperatorStage): Promise<Finding> {
+async function look(check: OperatorCheck, shared: OperatorStage): Promise<Finding> {
+  const { id, section, heading, sentence, own, run } = check;
   const start = performance.now();
   const finding = (rest: Pick<Finding, 'verdict' | 'expected'>): Finding => {
-    return { id, section, sentence, ...rest, ms: Math.round(performance.now() - start) };
+    return { id, section, heading, sentence, ...rest, ms: Math.round(performance.now() - start) };
   };
   try {
     if (own === undefined) {

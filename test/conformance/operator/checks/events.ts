@@ -1,5 +1,5 @@
 import { must } from '../../check.ts';
-import { DECISIONS, SPEC } from '../../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../../sections.ts';
 import { firstTimes, gaps, mustEqual, under, type OperatorCheck } from '../operator-check.ts';
 import { CLUSTER_ID, refusal } from '../scripted-control-plane.ts';
 import { applyJob } from '../scripted-jobs.ts';
@@ -19,6 +19,7 @@ export const EVENTS: readonly OperatorCheck[] = [
   {
     id: 'events.transitions',
     section: SPEC.events,
+    heading: PAGE.keys,
     sentence: 'a change of a condition is reported, one event for each, under the key of the specification',
     run: async (stage) => {
       stage.plane.offer(applyJob('reported', 'reported', 1));
@@ -40,6 +41,7 @@ export const EVENTS: readonly OperatorCheck[] = [
   {
     id: 'events.batches',
     section: SPEC.rule(7),
+    heading: PAGE.limits,
     sentence: 'no post is empty, none is over the batch size, each names the cluster',
     run: async (stage) => {
       const posts = stage.plane.requests(POST).map(({ body }) => body as { cluster_id: string; events: SentEvent[] });
@@ -53,6 +55,7 @@ export const EVENTS: readonly OperatorCheck[] = [
   {
     id: 'events.sequence-grows',
     section: DECISIONS.events,
+    heading: PAGE.events,
     sentence: 'sequence grows from event to event',
     run: async (stage) => {
       const all = stage.plane.requests(POST).flatMap(({ body }) => (body as { events: SentEvent[] }).events);
@@ -66,6 +69,7 @@ export const EVENTS: readonly OperatorCheck[] = [
   {
     id: 'events.sent-again',
     section: SPEC.events,
+    heading: PAGE.keys,
     sentence: 'a post that failed is sent again with the same events, never within one second',
     run: async (stage) => {
       const fault = firstTimes(2, POST, refusal(503, 'unavailable'));
@@ -90,6 +94,7 @@ export const EVENTS: readonly OperatorCheck[] = [
   {
     id: 'events.bad-one-is-dropped',
     section: DECISIONS.events,
+    heading: PAGE.errors,
     sentence: 'of a batch that is refused for one event the others are sent again, without it',
     run: async (stage) => {
       const isBad = ({ resourceRef }: SentEvent): boolean => resourceRef['name'] === 'refused';

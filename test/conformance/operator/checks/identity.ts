@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { must } from '../../check.ts';
 import { AGENT_MEDIA_TYPE } from '../../cluster-client.ts';
-import { DECISIONS, SPEC } from '../../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../../sections.ts';
 import { mustEqual, type OperatorCheck } from '../operator-check.ts';
 import type { OperatorStage } from '../operator-stage.ts';
 import { refusal, type ScriptedControlPlane } from '../scripted-control-plane.ts';
@@ -31,6 +31,7 @@ export const IDENTITY: readonly OperatorCheck[] = [
   {
     id: 'identity.401',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'after a 401 one refresh is tried; then Authenticated=False, and polling stops',
     own: () => undefined,
     run: async (stage) => {
@@ -45,6 +46,7 @@ export const IDENTITY: readonly OperatorCheck[] = [
   {
     id: 'identity.recovers',
     section: DECISIONS.register,
+    heading: PAGE.recover,
     sentence: 'where the answers carry the revision header the one refresh is recover',
     own: () => undefined,
     run: async (stage) => {
@@ -58,6 +60,7 @@ export const IDENTITY: readonly OperatorCheck[] = [
   {
     id: 'identity.403',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: 'a 403 is not retried: polling and posting stop, and the condition shows it',
     own: (plane) => {
       plane.script = ({ path }) => (path.endsWith('/register') ? undefined : refusal(403, 'cluster_disabled'));
@@ -74,6 +77,7 @@ export const IDENTITY: readonly OperatorCheck[] = [
   {
     id: 'identity.registration-refused',
     section: SPEC.registration,
+    heading: PAGE.register,
     sentence: 'a registration token that is refused is not tried again',
     own: (plane) => {
       plane.script = () => refusal(401, 'registration_token_used');
@@ -88,6 +92,7 @@ export const IDENTITY: readonly OperatorCheck[] = [
   {
     id: 'identity.rotates',
     section: SPEC.rotation,
+    heading: PAGE.rotate,
     sentence:
       'a rotate_after that has passed brings a rotation; the new credential is used, also for MACs, and reported',
     own: (plane) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../../src/resources/kube-object.ts';
 import { must } from '../../check.ts';
-import { DECISIONS, SPEC } from '../../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../../sections.ts';
 import { mustEqual, under, type OperatorCheck } from '../operator-check.ts';
 import type { OperatorStage } from '../operator-stage.ts';
 import { refusal, CLUSTER_ID } from '../scripted-control-plane.ts';
@@ -20,6 +20,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.ack-before-apply',
     section: SPEC.rule(1),
+    heading: PAGE.ack,
     sentence: 'ack is called before the job is applied',
     run: async (stage) => {
       let wasThere: boolean | undefined;
@@ -37,6 +38,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.flow',
     section: SPEC.flow,
+    heading: PAGE.jobs,
     sentence: 'ack, statuses, one result with appliedRef, in this order; nothing after it',
     run: async (stage) => {
       mustEqual(await outcome(stage, applyJob('flow', 'flow', 1)), ['succeeded'], 'outcome');
@@ -61,6 +63,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.reconciling-status',
     section: SPEC.flow,
+    heading: PAGE.status,
     sentence: 'a status says Reconciling with a condition of that type',
     run: async (stage) => {
       await outcome(stage, applyJob('status', 'status', 1));
@@ -76,6 +79,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.labels',
     section: SPEC.flow,
+    heading: PAGE.payloads,
     sentence: 'what is applied is labelled managed-by=control-plane and with the cluster-id',
     run: async (stage) => {
       await outcome(stage, applyJob('labels', 'labels', 1));
@@ -87,6 +91,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.replay',
     section: SPEC.flow,
+    heading: PAGE.order,
     sentence: 'a job with a key that was seen ends as noop, and the object stays as it is',
     run: async (stage) => {
       await outcome(stage, applyJob('replay-1', 'replay', 1, { intentId: 'int-replay' }));
@@ -103,6 +108,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.redelivered',
     section: DECISIONS.jobs,
+    heading: PAGE.order,
     sentence: 'the same job delivered again and again has one result',
     run: async (stage) => {
       const job = applyJob('redelivered', 'redelivered', 1);
@@ -125,6 +131,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.older-than-the-object',
     section: DECISIONS.jobs,
+    heading: PAGE.order,
     sentence: 'an older pair than the object has changes nothing and ends as noop',
     run: async (stage) => {
       await outcome(stage, applyJob('newer', 'ordered', 5));
@@ -136,6 +143,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.expired',
     section: SPEC.rule(4),
+    heading: PAGE.order,
     sentence: 'a job past its expiresAt is not applied: noop with the error expired',
     run: async (stage) => {
       const expiresAt = new Date(Date.now() - 1000).toISOString();
@@ -148,6 +156,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.unknown-kind',
     section: SPEC.job,
+    heading: PAGE.payloads,
     sentence: 'a kind that is not known is refused with an error, and other jobs go on',
     run: async (stage) => {
       const both = [applyJob('unknown-kind', 'x', 1, { kind: 'conjure' }), applyJob('known', 'known', 1)];
@@ -161,6 +170,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.unknown-fields',
     section: SPEC.rule(8),
+    heading: PAGE.every,
     sentence: 'fields that are not known are passed over',
     run: async (stage) => {
       const later = { later: { deep: [1] }, priority: 'high' };
@@ -170,6 +180,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.one-that-cannot-be-read',
     section: SPEC.job,
+    heading: PAGE.poll,
     sentence: 'a job that cannot be read does not hide the others',
     run: async (stage) => {
       stage.plane.offer({ id: 'broken', kind: 'apply', payload: 'none' }, applyJob('readable', 'readable', 1));
@@ -180,6 +191,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.namespace',
     section: DECISIONS.jobs,
+    heading: PAGE.payloads,
     sentence: 'an object in a namespace that is not allowed is not applied: failed, with an error',
     run: async (stage) => {
       const job = applyJob('elsewhere', 'elsewhere', 1);
@@ -192,6 +204,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.other-kinds',
     section: DECISIONS.jobs,
+    heading: PAGE.payloads,
     sentence: 'anything but ApplicationInstance and Operation is not applied: failed',
     run: async (stage) => {
       const payload = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', namespace: 'shop' } };
@@ -201,6 +214,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.delete',
     section: SPEC.result,
+    heading: PAGE.result,
     sentence: 'a delete ends as succeeded once the object is gone',
     run: async (stage) => {
       await outcome(stage, applyJob('made', 'deleted', 1));
@@ -211,6 +225,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.conflict',
     section: SPEC.result,
+    heading: PAGE.result,
     sentence: 'a field that another manager owns is a conflict, and the error names manager and field',
     run: async (stage) => {
       await outcome(stage, applyJob('before', 'conflict', 1));
@@ -232,6 +247,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.closed',
     section: SPEC.errors,
+    heading: PAGE.errors,
     sentence: '409 to an ack counts as success, and 404 as nothing to do: the job is left and the next one taken',
     run: async (stage) => {
       const closed = ({ path }: { path: string }): ReturnType<typeof refusal> | undefined => {
@@ -265,6 +281,7 @@ export const JOBS: readonly OperatorCheck[] = [
   {
     id: 'jobs.result-exists',
     section: SPEC.rule(2),
+    heading: PAGE.result,
     sentence: '409 to a result counts as success: it is not sent again',
     run: async (stage) => {
       const script = ({ path }: { path: string }) =>

@@ -1,6 +1,6 @@
 import { CompactEncrypt, importJWK, type JWK } from 'jose';
 import { must } from '../../check.ts';
-import { DECISIONS, SPEC } from '../../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../../sections.ts';
 import { mustEqual, type OperatorCheck } from '../operator-check.ts';
 import type { OperatorStage } from '../operator-stage.ts';
 import { CLUSTER_ID } from '../scripted-control-plane.ts';
@@ -41,6 +41,7 @@ export const PAYLOAD_SECURITY: readonly OperatorCheck[] = [
   {
     id: 'payload-security.signed',
     section: SPEC.rule(5),
+    heading: PAGE.security,
     sentence: 'a job whose signature verifies is applied',
     run: async (stage) => {
       stage.plane.offer(signed(stage, applyJob('signed', 'signed', 1)));
@@ -50,6 +51,7 @@ export const PAYLOAD_SECURITY: readonly OperatorCheck[] = [
   {
     id: 'payload-security.altered',
     section: SPEC.rule(5),
+    heading: PAGE.security,
     sentence: 'a payload that was altered is not applied: failed, and JobPayloadSignatureInvalid',
     run: async (stage) => {
       const job = signed(stage, applyJob('altered', 'other-name', 1));
@@ -61,6 +63,7 @@ export const PAYLOAD_SECURITY: readonly OperatorCheck[] = [
   {
     id: 'payload-security.for-another-use',
     section: DECISIONS.jobs,
+    heading: PAGE.security,
     sentence: 'a signature made for another cluster or another key of idempotency does not count',
     run: async (stage) => {
       const foreign = signed(stage, applyJob('foreign', 'foreign', 1), { cluster_id: 'c-zzzzzzzzzzzzzzzz' });
@@ -72,6 +75,7 @@ export const PAYLOAD_SECURITY: readonly OperatorCheck[] = [
   {
     id: 'payload-security.encrypted',
     section: SPEC.rule(6),
+    heading: PAGE.security,
     sentence: 'an encrypted payload is decrypted with the own key and applied',
     run: async (stage) => {
       const { payload, ...job } = applyJob('encrypted', 'encrypted', 1);
@@ -82,6 +86,7 @@ export const PAYLOAD_SECURITY: readonly OperatorCheck[] = [
   {
     id: 'payload-security.does-not-open',
     section: SPEC.rule(6),
+    heading: PAGE.security,
     sentence: 'a payload that does not open is failed, and JobPayloadDecryptionFailed',
     run: async (stage) => {
       const { payload, ...job } = applyJob('unopened', 'unopened', 1);

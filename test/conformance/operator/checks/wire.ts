@@ -1,6 +1,6 @@
 import { must } from '../../check.ts';
 import { AGENT_MEDIA_TYPE } from '../../cluster-client.ts';
-import { DECISIONS, SPEC } from '../../sections.ts';
+import { DECISIONS, PAGE, SPEC } from '../../sections.ts';
 import { mustEqual, type OperatorCheck } from '../operator-check.ts';
 import { CLUSTER_ID } from '../scripted-control-plane.ts';
 
@@ -11,6 +11,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.accept',
     section: SPEC.headers,
+    heading: PAGE.every,
     sentence: 'every request accepts the agent media type',
     run: async ({ plane }) => {
       const others = plane.seen.filter(({ headers }) => headers.accept !== AGENT_MEDIA_TYPE);
@@ -24,6 +25,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.content-type',
     section: SPEC.headers,
+    heading: PAGE.every,
     sentence: 'every request with a body has the agent media type',
     run: async ({ plane }) => {
       const bodies = plane.seen.filter(({ body }) => body !== undefined);
@@ -39,6 +41,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.bearer',
     section: SPEC.headers,
+    heading: PAGE.every,
     sentence: 'every request but register and recover carries the bearer token',
     run: async ({ plane }) => {
       const others = plane.seen.filter(
@@ -55,6 +58,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.mac',
     section: SPEC.writes,
+    heading: PAGE.signing,
     sentence: 'every ack, status, result and post of events has a MAC that fits',
     run: async ({ plane }) => {
       const writes = plane.requests(/^POST \/api\/agent\/(events|jobs\/)/);
@@ -70,6 +74,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.paths-hold-no-credential',
     section: 'Specification, Secret handling',
+    heading: PAGE.every,
     sentence: 'no credential is in a path, a query or any other header',
     run: async ({ plane }) => {
       const leaks = plane.seen.filter(({ path, headers }) => {
@@ -86,6 +91,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.poll',
     section: SPEC.endpoints,
+    heading: PAGE.poll,
     sentence: 'a poll names the own cluster and a wait of 0 to 300 whole seconds',
     run: async ({ plane }) => {
       const polls = plane.requests(/^GET \/api\/agent\/jobs\?/);
@@ -101,6 +107,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.one-held-request',
     section: DECISIONS.register,
+    heading: PAGE.poll,
     sentence: 'in pull mode a cluster holds one request at a time',
     run: async ({ plane }) => {
       mustEqual(plane.mostHeld, 1, 'requests held at once');
@@ -109,6 +116,7 @@ export const WIRE: readonly OperatorCheck[] = [
   {
     id: 'wire.register',
     section: SPEC.registration,
+    heading: PAGE.register,
     sentence: 'register sends the token, the UID of kube-system and a public key, and nothing of the private one; once',
     run: async ({ plane }) => {
       const [first, ...more] = plane.requests(/ \/api\/agent\/register$/);
