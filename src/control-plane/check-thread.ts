@@ -29,7 +29,10 @@ export class CheckThread implements AsyncDisposable {
   /** @param text a `ValuesCheck` as JSON */
   async judge(text: string): Promise<CheckOutcome> {
     const worker = (this.#worker ??= await startWorker());
-    if (this.#isClosed) await this.#end();
+    if (this.#isClosed) {
+      await this.#end();
+      return { state: 'failed', why: 'the program stops' };
+    }
     const { clock, limitMs } = this.#deps;
     const ended = new AbortController();
     const answer = Promise.withResolvers<CheckOutcome>();

@@ -23,6 +23,7 @@ const IN_PLACE = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'
 export function schemaIsUnusable(schema: JsonSchema): Fault[] {
   const faults: Fault[] = [];
   const pointers = new SchemaPointers(schema);
+  const referred: Place[] = [];
   /** Which schemas judge the same value as this one, and where that is said. */
   const sameValue = new Map<JsonSchema, { readonly to: unknown; readonly path: string }[]>();
 
@@ -56,11 +57,13 @@ export function schemaIsUnusable(schema: JsonSchema): Fault[] {
         continue;
       }
       edges.push({ to: target.node, path: at });
-      visit({ ...target, path: at });
+      referred.push({ ...target, path: at });
     }
   };
 
   visit({ node: schema, path: '/valuesSchema', resource: schema });
+  // After all that has a place of its own, which is told rather than who refers to it.
+  for (const target of referred) visit(target);
   return faults.length > 0 ? faults : circles(schema, sameValue);
 }
 

@@ -4,7 +4,7 @@ import { CheckThread, type CheckOutcome } from './check-thread.ts';
 import type { ValuesCheck } from './values-check.ts';
 
 /** What one check may take. An honest one takes milliseconds. */
-const LIMIT_MS = 1000;
+export const CHECK_LIMIT_MS = 1000;
 const THREADS = 2;
 /** Checks that wait: of one organization, and of all. Each holds up to 2 MiB. */
 const MAX_WAITING_OF_ONE = 16;
@@ -34,7 +34,7 @@ export class ValuesChecker implements AsyncDisposable {
   readonly #running = new Set<string>();
   #closed = false;
 
-  constructor({ clock, limitMs = LIMIT_MS }: ValuesCheckerDeps) {
+  constructor({ clock, limitMs = CHECK_LIMIT_MS }: ValuesCheckerDeps) {
     this.#threads = Array.from({ length: THREADS }, () => new CheckThread({ clock, limitMs }));
     this.#free = [...this.#threads];
   }

@@ -11,6 +11,7 @@ export interface SchemaNode {
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: unknown;
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
 }
@@ -64,6 +65,8 @@ function describe(error: SchemaError, root: SchemaNode): Fault[] {
       return [unknownField(path, nodeAt(root, error.schemaPath.replace(/\/additionalProperties$/, '')))];
     case 'additionalProperties': {
       const node = nodeAt(root, error.schemaPath);
+      // Each name has its own error too, which says more where other names are allowed in some form.
+      if (node?.additionalProperties !== false) return [];
       return (params['additionalProperties'] as readonly string[]).map((name) =>
         unknownField(`${path}/${escape(name)}`, node),
       );
