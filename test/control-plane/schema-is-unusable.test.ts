@@ -14,7 +14,7 @@ describe('a valuesSchema that cannot be used', () => {
     ['a reference to itself', { $ref: '#' }, '/$ref', CIRCLE],
     ['a part of itself that is itself', { allOf: [{ $ref: '#' }] }, '/allOf/0/$ref', CIRCLE],
     ['what it is not', { not: { $ref: '#' } }, '/not/$ref', CIRCLE],
-    ['itself under a condition', { if: { minProperties: 1 }, then: { $ref: '#' } }, '/then/$ref', CIRCLE],
+    ['itself under a condition', { if: { minProperties: 1 }, else: { $ref: '#' } }, '/else/$ref', CIRCLE],
     ['itself beside a member', { dependentSchemas: { a: { $ref: '#' } } }, '/dependentSchemas/a/$ref', CIRCLE],
     [
       'a definition that is one of itself',
