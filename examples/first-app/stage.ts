@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { AdminClient } from '../../src/cli/admin-client.ts';
-import { KubeError, type ClusterApi } from '../../src/kube/cluster-api.ts';
+import type { ClusterApi } from '../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import { mintToken } from '../../src/protocol/token.ts';
-import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import {
   NAMESPACE_LABEL,
@@ -22,6 +21,7 @@ import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 import type { DemoMode, Progress } from './progress.ts';
 import { Program } from './program.ts';
 import { lookForTraces } from './traces.ts';
+import { hasFlux, refuseIfInUse } from './usable-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FIELD_MANAGER = 'demo';
@@ -65,6 +65,10 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     await access(deps.kubeconfig, constants.R_OK).catch((cause: unknown) => {
       throw new Error(`--kubeconfig ${deps.kubeconfig}: there is no such file, or it cannot be read`, { cause });
     });
+    // Nor is anything left behind for a cluster that is not to be used.
+    await using given = connect(deps.kubeconfig);
+    await hasFlux(given);
+    await refuseIfInUse(given);
   }
   const { progress } = deps;
   await using started = new AsyncDisposableStack();
@@ -86,15 +90,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
   const controlPlaneUrl = urlIn(controlPlane.readyLine);
   progress.note(`control plane  ${controlPlaneUrl}`);
   const kubeconfig = deps.kubeconfig ?? join(folder, 'kubeconfig');
-  const api = started.use(
-    connectCluster({
-      kubeconfig: { kind: 'file', path: kubeconfig },
-      userAgent: 'service-demo',
-      clock: systemClock,
-      random: Math.random,
-      logger: createLogger('demo', 'silent'),
-    }),
-  );
+  const api = started.use(connect(kubeconfig));
   progress.note(
     `cluster        ${sandbox === undefined ? (await api.version()).gitVersion : `sandbox, ${kubeconfig}`}`,
   );
@@ -107,7 +103,6 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     progress.note('releases       a stand-in for Flux: it plays the charts, no container is started');
   }
 
-  if (sandbox === undefined) await refuseIfInUse(api);
   const traces = sandbox === undefined ? await lookForTraces(api, deps.cluster) : undefined;
 
   const admin = new AdminClient({ baseUrl: controlPlaneUrl, token: adminToken });
@@ -140,6 +135,16 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     stays: traces?.stays ?? [],
     [Symbol.asyncDispose]: async () => await held.disposeAsync(),
   };
+}
+
+function connect(kubeconfig: string): ReturnType<typeof connectCluster> {
+  return connectCluster({
+    kubeconfig: { kind: 'file', path: kubeconfig },
+    userAgent: 'service-demo',
+    clock: systemClock,
+    random: Math.random,
+    logger: createLogger('demo', 'silent'),
+  });
 }
 
 async function startControlPlane(folder: string, adminToken: Secret): Promise<Program> {
@@ -197,34 +202,6 @@ export async function startOperator(folder: string, kubeconfig: string): Promise
   });
 }
 
-/**
- * Whether Flux' helm-controller runs here.
- *
- * @throws Error when not even its kinds are served
- */
-async function hasFlux(api: ClusterApi): Promise<boolean> {
-  try {
-    await api.list(HELM_RELEASE, { limit: 1 });
-  } catch (fault) {
-    if (fault instanceof KubeError && fault.status === 404) {
-      throw new Error('this cluster does not serve HelmRelease (helm.toolkit.fluxcd.io/v2): install Flux there first', {
-        cause: fault,
-      });
-    }
-    throw fault;
-  }
-  try {
-    const { items } = await api.list(
-      { apiVersion: 'apps/v1', kind: 'Deployment' },
-      { fieldSelector: 'metadata.name=helm-controller' },
-    );
-    return items.length > 0;
-  } catch (fault) {
-    if (fault instanceof KubeError && fault.status === 404) return false;
-    throw fault;
-  }
-}
-
 /** What a cluster's admin does once: custom resources, namespaces, and the Cluster resource with its token. */
 export async function prepareCluster(
   api: ClusterApi,
@@ -254,24 +231,6 @@ export async function prepareCluster(
     metadata: { name: cluster.slug, namespace: OPERATOR_NAMESPACE },
     spec: { controlPlaneBaseUrl: baseUrl, registration: { token } },
   });
-}
-
-/** A cluster that somebody's operator serves is not ours to try things on. */
-async function refuseIfInUse(api: ClusterApi): Promise<void> {
-  const definition = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    name: 'clusters.ops.service.io',
-  };
-  if ((await api.get(definition)) === undefined) return;
-  const { items } = await api.list({ apiVersion: OPS_API_VERSION, kind: 'Cluster' });
-  const [found] = items;
-  if (found === undefined) return;
-  const { namespace, name } = found.metadata;
-  throw new Error(
-    `this cluster is registered already (Cluster ${namespace}/${name}): the demo does not touch what another operator ` +
-      'serves, or what an earlier demo was told to keep',
-  );
 }
 
 export async function untilConnected(admin: AdminClient, id: string): Promise<void> {
