@@ -6,6 +6,9 @@ export const APPLY_CONFLICT = 'ApplyConflict';
 /** Reason of an intent whose job the operator held for expired long before it was. */
 export const OPERATOR_CLOCK = 'OperatorClock';
 
+/** Reason of an intent whose object carries a number that no control plane can have counted to. */
+export const SOURCE_NOT_BELIEVED = 'SourceNotBelieved';
+
 /** How far the operator's clock may be ahead: as far as its signatures may (decisions, "HMAC on writes"). */
 const MAX_SKEW_MS = 300_000;
 

@@ -7,12 +7,20 @@ import { raiseConfigRevision } from '../store/clusters.ts';
 import { redeliverIntent } from '../store/intent-redelivery.ts';
 import { lastIntentOf, type IntentTarget } from '../store/intents.ts';
 import { closeJob } from '../store/jobs.ts';
-import { overtakenIntents, recordReportedGeneration, unknownIntents } from '../store/reported-generations.ts';
+import {
+  overtakenIntents,
+  recordReportedGeneration,
+  reportedGenerationOf,
+  unknownIntents,
+} from '../store/reported-generations.ts';
 import type { ClusterRow, Database } from '../store/schema.ts';
 import { supersede, wasAskedForLater } from './number-on.ts';
 
-/** Numbers above it are not ours: an object's annotation can be anything, and a column holds 31 bits. */
-const MAX_COUNT = 1_000_000_000;
+/**
+ * How far a report may be ahead of what is known here. A backup does not miss more intents of one object, nor more epochs.
+ * Relative, so that one false number can neither use the numbers up nor lead to where the next ones would not be believed.
+ */
+export const MAX_AHEAD = 1_000_000;
 
 /** What a cluster has of an object, made by an intent that is not known here. */
 export interface ReportedAhead {
@@ -43,13 +51,14 @@ export async function noteAhead(
   events: readonly AgentEvent[],
   at: string,
 ): Promise<Ahead> {
-  const epoch = highestEpoch(events);
+  const epoch = highestEpoch(events, cluster.delivery_epoch + MAX_AHEAD);
   const raised = epoch > cluster.delivery_epoch ? await raiseDeliveryEpoch(trx, cluster, epoch, at) : undefined;
   const unknown = await unknownIntents(trx, cluster.id, intentIdsOf(events));
   let redelivered = raised?.redelivered ?? false;
   if (unknown.size > 0) {
-    for (const ahead of highestOfEach(cluster.id, events, unknown)) {
-      if ((await noteReported(trx, cluster, ahead, at)).redelivered) redelivered = true;
+    for (const reports of ofEachObject(cluster.id, events, unknown)) {
+      const ahead = await highestBelieved(trx, cluster, reports);
+      if (ahead !== undefined && (await noteReported(trx, cluster, ahead, at)).redelivered) redelivered = true;
     }
   }
   return { redelivered, configChanged: raised !== undefined };
@@ -100,24 +109,26 @@ export async function noteReported(
  * The same from the result of one job, which alone tells of an object since deleted. Without an intent id what counts is
  * whether an intent here ever had the number.
  *
- * @returns undefined when the intent, or the number, is known here
+ * @returns undefined when the intent, or the number, is known here; `not believed` when it is too far from what is
  */
 export async function noteSource(
   trx: Kysely<Database>,
   cluster: ClusterRow,
   reported: { readonly target: IntentTarget; readonly source: SourcePair & { readonly intentId?: string } },
   at: string,
-): Promise<{ readonly redelivered: boolean } | undefined> {
+): Promise<{ readonly redelivered: boolean } | 'not believed' | undefined> {
   const { target, source } = reported;
   const { epoch, generation, intentId } = source;
-  if (generation < 1 || generation > MAX_COUNT || epoch > MAX_COUNT) return undefined;
+  if (generation < 1) return undefined;
   const isKnown =
     intentId === undefined
       ? generation <= ((await lastIntentOf(trx, target))?.generation ?? 0)
       : (await unknownIntents(trx, cluster.id, [intentId])).size === 0;
   if (isKnown) return undefined;
+  const ahead = { target, pair: { epoch, generation }, intentId };
+  if ((await highestBelieved(trx, cluster, [ahead])) === undefined) return 'not believed';
   const raised = epoch > cluster.delivery_epoch ? await raiseDeliveryEpoch(trx, cluster, epoch, at) : undefined;
-  const noted = await noteReported(trx, cluster, { target, pair: { epoch, generation }, intentId }, at);
+  const noted = await noteReported(trx, cluster, ahead, at);
   return { redelivered: noted.redelivered || raised?.redelivered === true };
 }
 
@@ -166,32 +177,47 @@ async function closeOpenJobs(trx: Kysely<Database>, intentId: string, error: str
     .execute();
 }
 
-function highestEpoch(events: readonly AgentEvent[]): number {
+function highestEpoch(events: readonly AgentEvent[], bound: number): number {
   let highest = 0;
   for (const { source } of events) {
     const epoch = source?.epoch ?? 0;
-    if (epoch > highest && epoch <= MAX_COUNT) highest = epoch;
+    if (epoch > highest && epoch <= bound) highest = epoch;
   }
   return highest;
 }
 
-/** For each object the highest pair that an unknown intent made. */
-function highestOfEach(
+/** Of the reports of one object the highest that is not too far from what is known here. */
+async function highestBelieved(
+  trx: Kysely<Database>,
+  cluster: ClusterRow,
+  reports: readonly ReportedAhead[],
+): Promise<ReportedAhead | undefined> {
+  const [first] = reports;
+  if (first === undefined) return undefined;
+  const last = (await lastIntentOf(trx, first.target))?.generation ?? 0;
+  const bound = Math.max(last, await reportedGenerationOf(trx, first.target)) + MAX_AHEAD;
+  return reports
+    .filter(({ pair }) => pair.generation <= bound && pair.epoch <= cluster.delivery_epoch + MAX_AHEAD)
+    .toSorted((a, b) => compareSource(b.pair, a.pair))
+    .at(0);
+}
+
+/** Of each object what unknown intents made. */
+function ofEachObject(
   clusterId: string,
   events: readonly AgentEvent[],
   unknown: ReadonlySet<string>,
-): ReportedAhead[] {
-  const found = new Map<string, ReportedAhead>();
+): readonly (readonly ReportedAhead[])[] {
+  const found = new Map<string, ReportedAhead[]>();
   for (const { source, resourceRef } of events) {
     const { intentId, generation = 0, epoch = 0 } = source ?? {};
     if (intentId === undefined || !unknown.has(intentId) || !KINDS.includes(resourceRef.kind)) continue;
-    if (generation < 1 || generation > MAX_COUNT) continue;
+    if (generation < 1) continue;
     const { kind, namespace = '', name } = resourceRef;
     const key = `${kind}/${namespace}/${name}`;
-    const pair = { epoch, generation };
-    const other = found.get(key);
-    if (other !== undefined && compareSource(other.pair, pair) >= 0) continue;
-    found.set(key, { target: { clusterId, kind, namespace, name }, pair, intentId });
+    const reports = found.get(key) ?? [];
+    reports.push({ target: { clusterId, kind, namespace, name }, pair: { epoch, generation }, intentId });
+    found.set(key, reports);
   }
   return [...found.values()];
 }

@@ -6,8 +6,8 @@ import { catchUpWithReports, moveIntentRows } from '../store/intent-progress.ts'
 import { redeliverIntent } from '../store/intent-redelivery.ts';
 import { closeJob, findJob, markAcknowledged, setJobStatus } from '../store/jobs.ts';
 import type { Database, JobRow } from '../store/schema.ts';
-import { noteSource } from './note-ahead.ts';
-import { judgePhase, judgeResult, type JudgedIntent, type Verdict } from './judge-result.ts';
+import { MAX_AHEAD, noteSource } from './note-ahead.ts';
+import { judgePhase, judgeResult, SOURCE_NOT_BELIEVED, type JudgedIntent, type Verdict } from './judge-result.ts';
 
 /** What the caller notifies after the commit. */
 export interface Settled {
@@ -73,8 +73,15 @@ export async function recordJobResult(
   );
   if (!closed) throw new AppError('result_exists', `job ${jobId} is closed; its result is recorded already`);
   const ahead = await noteNewer(trx, job, result, at);
-  if (ahead !== undefined) return { intentMoved: true, redelivered: ahead.redelivered };
   const timing = { expiresAt: job.expires_at, now };
+  if (ahead === 'not believed') {
+    const { epoch, generation } = result.source ?? {};
+    const error =
+      `${SOURCE_NOT_BELIEVED}: the operator left ${job.namespace}/${job.name} alone, since it has the source ${epoch}.${generation}, ` +
+      `more than ${MAX_AHEAD} beyond what was ever given here; take the annotation app.service.io/source off the object and ask again`;
+    return await moveIntent(trx, job, at, (intent) => judgeResult(intent, { outcome: 'failed', error }, timing));
+  }
+  if (ahead !== undefined) return { intentMoved: true, redelivered: ahead.redelivered };
   return await moveIntent(trx, job, at, (intent) => judgeResult(intent, result, timing));
 }
 
@@ -82,14 +89,14 @@ export async function recordJobResult(
  * The operator did nothing since the cluster has a newer pair of the object, or had one of an object since deleted. From an
  * intent that is known here that is a matter of order; else this control plane was restored from a backup.
  *
- * @returns undefined when it is not so
+ * @returns undefined when it is not so; `not believed` when no control plane can have counted that far
  */
 async function noteNewer(
   trx: Kysely<Database>,
   job: JobRow,
   { outcome, source }: JobResult,
   at: string,
-): Promise<{ readonly redelivered: boolean } | undefined> {
+): Promise<{ readonly redelivered: boolean } | 'not believed' | undefined> {
   if (outcome !== 'noop' || source === undefined || source.intentId === job.intent_id) return undefined;
   const cluster = await findCluster(trx, job.cluster_id);
   if (cluster === undefined) return undefined;

@@ -175,9 +175,40 @@ describe('a control plane that was restored from an older backup (A2)', () => {
   it('ignores numbers that nobody can have counted to', async () => {
     await using server = await JobsServer.start();
     const agent = await server.newAgent('prod-eu');
-    await post(server, agent, [report(lostIntent(server), 5_000_000_000, 9_000_000_000_000)]);
+    const lost = lostIntent(server);
+    await post(server, agent, [report(lost, 999_999_999), report(lost, 1_000_001), report(lost, 3, 1_000_002)]);
     expect(await auditKinds(server)).toEqual([]);
+    const asked = await server.bring(agent);
+    expect(await server.intent(asked.intentId)).toMatchObject({ generation: 1 });
     const cluster = await server.agents.store.db.selectFrom('clusters').selectAll().executeTakeFirstOrThrow();
     expect(cluster.delivery_epoch).toBe(1);
+  });
+
+  it('believes the number below a false one of the same object, and goes on from it however far it comes', async () => {
+    await using server = await JobsServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const lost = lostIntent(server);
+    await post(server, agent, [report(lost, 8), report(lost, 999_999_999)]);
+    for (let times = 1; times <= 3; times += 1) await post(server, agent, [report(lost, 8 + times * 1_000_000)]);
+    server.agents.clock.advance(60_000);
+    const asked = await server.bring(agent);
+    expect(await server.intent(asked.intentId)).toMatchObject({ generation: 3_000_009 });
+    await post(server, agent, [report(asked.intentId, 3_000_009)]);
+    await post(server, agent, [report(lost, 3_000_010)]);
+    server.agents.clock.advance(60_000);
+    const next = await server.bring(agent, { action: 'update', chartVersion: '6.6.0' });
+    expect(await server.intent(next.intentId)).toMatchObject({ generation: 3_000_011 });
+  });
+
+  it('fails an intent whose object carries a number that cannot be, instead of taking it for done', async () => {
+    await using server = await JobsServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const asked = await server.bring(agent);
+    await server.result(agent, asked.jobId, { outcome: 'noop', source: { epoch: 1, generation: 999_999_999 } });
+    expect(await server.intent(asked.intentId)).toMatchObject({
+      state: 'failed',
+      reason: expect.stringMatching(/^SourceNotBelieved: .* shop\/podinfo .* 1\.999999999, /),
+    });
+    expect(await auditKinds(server)).toEqual([]);
   });
 });
