@@ -12,6 +12,7 @@ import type { MasterKey } from './master-key.ts';
 import { insertAgentCredential, revokeAgentCredentials } from './store/agent-credentials.ts';
 import { appendAudit } from './store/audit.ts';
 import { activateCluster, findCluster, raiseConfigRevision } from './store/clusters.ts';
+import { offerAgain } from './store/jobs.ts';
 import { lockCluster } from './store/lock-cluster.ts';
 import type { Store } from './store/open-store.ts';
 import { consumeRegistrationToken, findRegistrationToken } from './store/registration-tokens.ts';
@@ -140,6 +141,7 @@ export class RegisterCluster {
       operatorVersion: request.operator_version,
       at,
     });
+    await offerAgain(trx, cluster.id);
     const keys = await keepFirstSigningKey(trx, signingKey, cluster.id);
     // The projection changes: the read credential is sealed to the key that was just registered.
     const configRevision = await raiseConfigRevision(trx, cluster.id);

@@ -115,6 +115,19 @@ export async function markAcknowledged(trx: Kysely<Database>, id: string, at: st
     .execute();
 }
 
+/**
+ * The operator registered anew and may have lost what it had acknowledged: it is offered again. One that still has such a
+ * job acknowledges it once more, and one that had applied it finds nothing to do.
+ */
+export async function offerAgain(trx: Kysely<Database>, clusterId: string): Promise<void> {
+  await trx
+    .updateTable('jobs')
+    .set({ state: 'delivered', acknowledged_at: null })
+    .where('cluster_id', '=', clusterId)
+    .where('state', '=', 'acknowledged')
+    .execute();
+}
+
 /** The latest status; earlier ones are not kept. */
 export async function setJobStatus(
   trx: Kysely<Database>,
