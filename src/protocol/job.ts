@@ -40,6 +40,12 @@ export const Job = Type.Object({
 });
 export type Job = Static<typeof Job>;
 
+/**
+ * The order of a job within its payload, and so under its signature: `<delivery epoch>.<generation>`. Absent from other
+ * control planes.
+ */
+export const PayloadSource = Type.String({ pattern: String.raw`^(0|[1-9]\d{0,14})\.(0|[1-9]\d{0,14})$` });
+
 /** Payload of a `delete` job. `uid` where the control plane has been told it: then only that incarnation goes. */
 export const DeletePayload = Type.Object({
   apiVersion: Type.String({ minLength: 1 }),
@@ -47,6 +53,7 @@ export const DeletePayload = Type.Object({
   namespace: Type.String({ minLength: 1 }),
   name: Type.String({ minLength: 1 }),
   uid: Type.Optional(Type.String({ minLength: 1 })),
+  source: Type.Optional(PayloadSource),
 });
 export type DeletePayload = Static<typeof DeletePayload>;
 

@@ -19,6 +19,8 @@ export interface PayloadSecurity {
 /** Why a job's payload is not taken, in words that never hold what is in it. */
 export interface PayloadRefusal {
   readonly message: string;
+  /** It is of a delivery epoch that the configuration does not know: that may be the older of the two. */
+  readonly isAhead?: true;
   /** The audit event that it is worth. */
   readonly event?: Extract<EventKind, 'JobPayloadSignatureInvalid' | 'JobPayloadDecryptionFailed'>;
 }

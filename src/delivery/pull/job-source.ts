@@ -21,6 +21,8 @@ export interface OfferedJob {
 export interface JobSourceDeps {
   /** Resolves once what the control plane allows is known as of its newest answer (the fence of a mode switch). */
   readonly ready: (signal: AbortSignal) => Promise<void>;
+  /** Reads the configuration anew, which `ready` then waits for. */
+  readonly renew: () => void;
   /** Opens, verifies and reads a job; undefined while that is not possible yet. */
   readonly read: (job: Job) => Promise<JobReading | undefined>;
   /** What brought the object's present pair: another job's id means that this job's work was done before it came. */
@@ -42,6 +44,8 @@ interface Entry extends OfferedJob {
   /** In milliseconds. */
   notBefore: number;
   broughtBy?: string | undefined;
+  /** The configuration was read anew for it. */
+  isRenewed?: true;
 }
 
 const RETRY = { minMs: 1000, maxMs: 60_000 };
@@ -154,6 +158,12 @@ export class JobSource implements Source {
       this.#retryLater(entry);
       const message = 'the job cannot be opened yet; it is tried again';
       this.#deps.onVerdict(job.id, { state: 'waiting', reason: Reason.ApplyFailed, message });
+      return;
+    }
+    if (reading.kind === 'refused' && reading.refusal.isAhead === true && entry.isRenewed !== true) {
+      entry.isRenewed = true;
+      entry.notBefore = this.#deps.clock.now().getTime() + RETRY.minMs;
+      this.#deps.renew();
       return;
     }
     if (reading.kind === 'refused') {

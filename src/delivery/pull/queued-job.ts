@@ -2,6 +2,7 @@ import { intentIdempotencyKey } from '../../intent/intent-key.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 import type { JobKind } from '../../protocol/job.ts';
 import { SIGNATURE_ANNOTATION } from '../../resources/labels.ts';
+import { formatSource } from '../../resources/source-annotation.ts';
 
 /** What a job asks for, before the queue gives it an id and its times. */
 export interface QueuedJob {
@@ -18,8 +19,8 @@ export interface QueuedJob {
 }
 
 /**
- * The job of a rendered intent: `apply` with the whole manifest, `delete` with an object reference, or `intent` with the
- * record itself, which the operator renders.
+ * The job of a rendered intent: `apply` with the whole manifest, `delete` with an object reference and its place in the order, or
+ * `intent` with the record itself, which the operator renders, and its place.
  *
  * @param deliverIntents the cluster's setting
  */
@@ -48,19 +49,25 @@ export function queuedJob(rendered: Rendered, deliverIntents: boolean): QueuedJo
  */
 function intentPayload(rendered: Rendered): Pick<QueuedJob, 'idempotencyKey' | 'payload'> {
   const { intent } = rendered;
+  const source = sourceOf(rendered);
   if (rendered.kind === 'delete') {
     const { uid } = rendered.tombstone;
-    const payload = JSON.stringify(uid === undefined ? intent : { ...intent, objectUid: uid });
+    const payload = JSON.stringify({ ...intent, ...(uid === undefined ? {} : { objectUid: uid }), source });
     return { idempotencyKey: intentIdempotencyKey(intent), payload };
   }
   const values = (rendered.object['spec'] as { readonly values?: Record<string, unknown> } | undefined)?.values;
   const record = values === undefined ? intent : { ...intent, values };
   const objectSignature = rendered.object.metadata.annotations?.[SIGNATURE_ANNOTATION];
-  const payload = JSON.stringify(objectSignature === undefined ? record : { ...record, objectSignature });
+  const payload = JSON.stringify({ ...record, ...(objectSignature === undefined ? {} : { objectSignature }), source });
   return { idempotencyKey: intentIdempotencyKey(intent), payload };
 }
 
-function objectReference({ tombstone }: Extract<Rendered, { kind: 'delete' }>): object {
-  const { apiVersion, kind, namespace, name, uid } = tombstone;
-  return { apiVersion, kind, namespace, name, ...(uid === undefined ? {} : { uid }) };
+function objectReference(rendered: Extract<Rendered, { kind: 'delete' }>): object {
+  const { apiVersion, kind, namespace, name, uid } = rendered.tombstone;
+  return { apiVersion, kind, namespace, name, ...(uid === undefined ? {} : { uid }), source: sourceOf(rendered) };
+}
+
+/** Under the signature too: by the members of the job alone an old deletion could be sent again as a new one. */
+function sourceOf({ intent, target }: Rendered): string {
+  return formatSource({ epoch: target.deliveryEpoch, generation: intent.generation });
 }

@@ -6,7 +6,7 @@ import { renderIntent } from '../../intent/render.ts';
 import { MAX_MANIFEST_BYTES, type Tombstone } from '../../intent/rendered.ts';
 import type { ProjectedCatalogEntry } from '../../protocol/agent-config.ts';
 import { AppError } from '../../protocol/app-error.ts';
-import { DeletePayload, type Job } from '../../protocol/job.ts';
+import { DeletePayload, PayloadSource, type Job } from '../../protocol/job.ts';
 import { compileParser } from '../../protocol/parse.ts';
 import { INTENT_ID_PATTERN } from '../../resources/intent-ids.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../resources/kube-object.ts';
@@ -36,11 +36,12 @@ export type JobReading =
 
 type Payload = Readonly<Record<string, unknown>>;
 
-/** The record, and what of the rendered object the control plane alone can say: its signature, or its uid. */
+/** The record, what of the rendered object the control plane alone can say (its signature, or its uid), and its order. */
 const IntentPayload = Type.Object({
   ...IntentRecord.properties,
   objectSignature: Type.Optional(Type.String({ maxLength: 8192 })),
   objectUid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  source: Type.Optional(PayloadSource),
 });
 const parseIntent = compileParser(IntentPayload);
 const parseReference = compileParser(DeletePayload);
@@ -62,7 +63,8 @@ export async function readJob(job: Job, surroundings: JobSurroundings): Promise<
   }
   try {
     const read = READERS[job.kind](job, payload, surroundings);
-    return read.kind === 'refused' ? read : { ...read, isSigned };
+    if (read.kind === 'refused') return read;
+    return orderIsRefused(job, read.subject.pair, surroundings) ?? { ...read, isSigned };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return refuse(`the payload is not taken: ${error.message}`);
@@ -82,8 +84,8 @@ const READERS: Readonly<Record<Job['kind'], (job: Job, payload: Payload, around:
     return readObject(job, checked.object, pairOf(job, around));
   },
   delete: (job, payload, around) => {
-    const { apiVersion, kind, namespace, name, uid } = parseReference(payload);
-    const pair = pairOf(job, around);
+    const { apiVersion, kind, namespace, name, uid, source } = parseReference(payload);
+    const pair = parseSource(source) ?? pairOf(job, around);
     return readRemoval(job, {
       apiVersion,
       kind,
@@ -110,10 +112,13 @@ const READERS: Readonly<Record<Job['kind'], (job: Job, payload: Payload, around:
       clusterId: around.clusterId,
       // Names a directory in Git; nothing of what is rendered holds it.
       slug: '',
-      deliveryEpoch: job.deliveryEpoch ?? around.deliveryEpoch,
+      deliveryEpoch: parseSource(record.source)?.epoch ?? job.deliveryEpoch ?? around.deliveryEpoch,
     };
-    const { objectSignature, objectUid } = record;
-    const rendered = renderIntent(record, target, {
+    const { objectSignature, objectUid, source: _source, ...intent } = record;
+    if (_source !== undefined && parseSource(_source)?.generation !== record.generation) {
+      return refuse(`the payload is of generation ${record.generation} and its source is ${_source}`);
+    }
+    const rendered = renderIntent(intent, target, {
       ...(entry === undefined ? {} : { chart: entry.chart }),
       ...(objectUid === undefined ? {} : { uid: objectUid }),
     });
@@ -144,11 +149,37 @@ function readRemoval({ id }: Job, tombstone: Tombstone): Read {
 
 /** The generation in the key is under the signature, the member beside it is not. */
 function pairOf(job: Job, { deliveryEpoch }: JobSurroundings): SourcePair {
-  const inKey = /@(\d{1,15})$/.exec(job.idempotencyKey)?.[1];
-  return {
-    epoch: job.deliveryEpoch ?? deliveryEpoch,
-    generation: inKey === undefined ? (job.generation ?? 0) : Number(inKey),
-  };
+  return { epoch: job.deliveryEpoch ?? deliveryEpoch, generation: generationInKey(job) ?? job.generation ?? 0 };
+}
+
+function generationInKey({ idempotencyKey }: Job): number | undefined {
+  const inKey = /@(\d{1,15})$/.exec(idempotencyKey)?.[1];
+  return inKey === undefined ? undefined : Number(inKey);
+}
+
+/**
+ * Whoever may change a job on its way, but not sign it, could send an old one again as the newest. So what stands beside
+ * the signed payload has to say the same as what is in it, and no epoch is taken that the configuration does not name.
+ */
+function orderIsRefused(
+  job: Job,
+  { epoch, generation }: SourcePair,
+  around: JobSurroundings,
+): Extract<Read, { kind: 'refused' }> | undefined {
+  const inKey = job.kind === 'intent' ? undefined : generationInKey(job);
+  const said: readonly (readonly [string, number | undefined, number])[] = [
+    ['deliveryEpoch', job.deliveryEpoch, epoch],
+    ['generation', job.generation, generation],
+    ['idempotencyKey', inKey, generation],
+  ];
+  const other = said.find(([, given, expected]) => given !== undefined && given !== expected);
+  if (other !== undefined) {
+    const [member, given] = other;
+    return refuse(`the payload is of ${epoch}.${generation}, and the job's ${member} says ${given}`);
+  }
+  if (epoch <= around.deliveryEpoch) return undefined;
+  const message = `the job is of delivery epoch ${epoch}; the control plane's configuration says ${around.deliveryEpoch}`;
+  return { kind: 'refused', refusal: { message, isAhead: true } };
 }
 
 /** What stands in annotations and events for a job that names no intent. */

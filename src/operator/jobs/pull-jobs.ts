@@ -33,6 +33,8 @@ export interface PullJobsDeps {
   readonly policy: () => ClusterPolicy;
   /** Resolves once the configuration is as new as what the newest answer named. Rejects with the signal's reason. */
   readonly configured: (signal: AbortSignal) => Promise<void>;
+  /** Reads the configuration anew, whatever the answers name. */
+  readonly renewConfig: () => void;
   /** The cluster's private keys, the current one first; undefined before they were read. */
   readonly keyRing: () => readonly Secret[] | undefined;
   readonly statusOf: (ref: ObjectRef) => StatusChange | undefined;
@@ -82,6 +84,7 @@ export class PullJobs implements Reporter {
       random,
       logger,
       ready: async (signal) => await deps.configured(signal),
+      renew: deps.renewConfig,
       read: async (job) => await this.#read(job),
       broughtBy: deps.broughtBy,
       onRead: (id, subject, reading) => this.#desk.read(id, subject, reading),

@@ -51,6 +51,7 @@ describe('GET /api/agent/jobs', () => {
           kind: 'ApplicationInstance',
           namespace: 'shop',
           name: 'podinfo',
+          source: '1.2',
         },
       },
     ]);

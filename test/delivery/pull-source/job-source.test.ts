@@ -16,14 +16,17 @@ class SourceRun {
   readonly source: JobSource;
   isReady = Promise.resolve();
   brought: string | undefined;
+  renewed = 0;
+  deliveryEpoch = 1;
   readonly #stop = new AbortController();
   readonly #sets: AsyncIterator<DesiredSet>;
 
   constructor() {
-    const around = { ...aPolicy({ mode: 'pull' }), keyRing: [] };
     this.source = new JobSource({
       ready: async () => await this.isReady,
-      read: async (job) => await readJob(job, around),
+      renew: () => void (this.renewed += 1),
+      read: async (job) =>
+        await readJob(job, { ...aPolicy({ mode: 'pull', deliveryEpoch: this.deliveryEpoch }), keyRing: [] }),
       broughtBy: () => this.brought,
       onRead: () => undefined,
       onRefused: (id, { message }) => void this.verdicts.push(`${id} refused: ${message}`),
@@ -42,7 +45,10 @@ class SourceRun {
   }
 
   offer(id: string, generation: number, change: Partial<Job> = {}, isNew = true): void {
-    const payload = anInstance({ source: `1.${generation}`, name: change.idempotencyKey ?? 'podinfo' });
+    const payload = anInstance({
+      source: `${change.deliveryEpoch ?? 1}.${generation}`,
+      name: change.idempotencyKey ?? 'podinfo',
+    });
     const job: Job = {
       id,
       kind: 'apply',
@@ -103,6 +109,22 @@ describe('the jobs that are to be applied', () => {
     await expect.poll(() => run.clock.sleeping).toBe(1);
     run.clock.advance(86_400_000);
     await expect.poll(() => run.verdicts.at(-1)).toBe('j1 noop expired');
+  });
+
+  it('of an epoch that the configuration does not know have it read anew, once, and are refused after that', async () => {
+    const run = new SourceRun();
+    run.offer('j1', 1, { deliveryEpoch: 2 });
+    run.offer('j2', 1, { deliveryEpoch: 9, idempotencyKey: 'second' });
+    const next = run.next();
+    await expect.poll(() => [run.renewed, run.clock.sleeping]).toEqual([2, 1]);
+    expect(run.verdicts).toEqual([]);
+    run.deliveryEpoch = 2;
+    run.clock.advance(1000);
+    expect(await next).toEqual(['j1']);
+    expect(run.renewed).toBe(2);
+    expect(run.verdicts).toEqual([
+      "j2 refused: the job is of delivery epoch 9; the control plane's configuration says 2",
+    ]);
   });
 
   it('wait until what is allowed is known', async () => {

@@ -148,6 +148,61 @@ describe('a job of kind intent', () => {
   });
 });
 
+describe('the order of a job', () => {
+  const reference = {
+    apiVersion: 'apps.service.io/v1alpha1',
+    kind: 'ApplicationInstance',
+    namespace: 'shop',
+    name: 'a',
+  };
+  const uninstall = { ...anIntent({ action: 'uninstall', generation: 5 }), source: '2.5' };
+
+  it.each<[string, Partial<Job>]>([
+    [
+      'delete',
+      { kind: 'delete', payload: { ...reference, source: '2.5' }, idempotencyKey: 'applicationinstance/shop/a@5' },
+    ],
+    ['intent', { kind: 'intent', payload: uninstall, idempotencyKey: 'intent/sha256-x' }],
+    ['apply', { payload: anInstance({ source: '2.5' }), idempotencyKey: 'applicationinstance/shop/podinfo@5' }],
+  ])('stands in the payload of kind %s, and what stands beside it may not say otherwise', async (_, change) => {
+    const job = aJob({ ...change, deliveryEpoch: 2, generation: 5 });
+    const reading = await readJob(job, around);
+    expect(reading.kind === 'refused' ? reading.refusal : reading.subject.pair).toEqual({ epoch: 2, generation: 5 });
+    // What sends an old one again as the newest.
+    expect(await refusalOf({ ...job, deliveryEpoch: 3 })).toBe(
+      "the payload is of 2.5, and the job's deliveryEpoch says 3",
+    );
+    expect(await refusalOf({ ...job, generation: 9 })).toBe("the payload is of 2.5, and the job's generation says 9");
+  });
+
+  it('is of the generation that its key names', async () => {
+    const payload = { ...reference, source: '3.8' };
+    expect(await refusalOf(aJob({ kind: 'delete', payload }))).toBe(
+      "the payload is of 3.8, and the job's idempotencyKey says 7",
+    );
+    expect(await refusalOf(aJob({ payload: anInstance({ source: '3.8' }) }))).toBe(
+      "the payload is of 3.8, and the job's idempotencyKey says 7",
+    );
+    expect(await refusalOf(aJob({ kind: 'intent', payload: { ...uninstall, source: '2.6' } }))).toBe(
+      'the payload is of generation 5 and its source is 2.6',
+    );
+    expect(await refusalOf(aJob({ kind: 'delete', payload: reference, generation: 8 }))).toBe(
+      "the payload is of 3.7, and the job's generation says 8",
+    );
+  });
+
+  it('is of no epoch above the one of the configuration', async () => {
+    const reading = await readJob(aJob({ kind: 'delete', payload: reference, deliveryEpoch: 4 }), around);
+    expect(reading).toEqual({
+      kind: 'refused',
+      refusal: {
+        message: "the job is of delivery epoch 4; the control plane's configuration says 3",
+        isAhead: true,
+      },
+    });
+  });
+});
+
 describe('chart values in the clear', () => {
   it('are refused where the cluster requires them encrypted, as manifest and as intent', async () => {
     const strict = { ...around, requireEncryptedSecretPayloads: true };
