@@ -8,7 +8,8 @@ export function healthRoutes(app: Pick<FastifyInstance, 'get'>, deps: { readonly
     try {
       await deps.ready();
     } catch (error) {
-      throw new AppError('unavailable', 'not ready: the database does not answer', { cause: error });
+      const why = error instanceof AppError ? error.message : 'the database does not answer';
+      throw new AppError('unavailable', `not ready: ${why}`, { cause: error });
     }
     return { status: 'ready' };
   });

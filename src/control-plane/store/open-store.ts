@@ -6,6 +6,7 @@ import { isPostgresUrl } from './postgres-url.ts';
 import type { PostgresSession } from './postgres-session.ts';
 import type { Database } from './schema.ts';
 import { openSqliteStore } from './sqlite-store.ts';
+import { watchWrites } from './watch-writes.ts';
 
 export interface WriteOptions {
   /** A small write that a cluster waits for, as an ack: it goes before those that can wait, as a post of events. */
@@ -25,7 +26,7 @@ export interface Store extends AsyncDisposable {
    * @throws AppError `unavailable` when the queue is full, the disk fails or the database cannot be reached
    */
   write<T>(work: (trx: Kysely<Database>) => Promise<T>, options?: WriteOptions): Promise<T>;
-  /** Resolves when the database answers. */
+  /** Resolves when the database answers and, as far as is known, takes writes. */
   ping(): Promise<void>;
   /** What replicas over one PostgreSQL tell each other through; absent on SQLite, which one process has for itself. */
   readonly session?: PostgresSession;
@@ -47,5 +48,6 @@ export interface StoreDeps {
  *   process has it, it is from a newer version
  */
 export async function openStore(deps: StoreDeps): Promise<Store> {
-  return isPostgresUrl(deps.url) ? await openPostgresStore(deps) : await openSqliteStore(deps);
+  const store = isPostgresUrl(deps.url) ? await openPostgresStore(deps) : await openSqliteStore(deps);
+  return watchWrites(store, deps.clock);
 }
