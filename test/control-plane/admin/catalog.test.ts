@@ -104,4 +104,17 @@ describe('the catalog', () => {
     const valuesSchema = { type: 'object', required: ['host'], properties: { host: { type: 'string' } } };
     expect((await plane.call('PUT', '/catalog/needs-host', { ...PODINFO, valuesSchema })).status).toBe(200);
   });
+
+  it('ends a page before it is too large to answer, and goes on behind it', async () => {
+    const token = plane.addOrganization('heavy');
+    const names = Array.from({ length: 12 }, (_, at) => `heavy-${String(at).padStart(2, '0')}`);
+    const body = { ...PODINFO, defaultValues: { text: 'x'.repeat(1_000_000) } };
+    for (const name of names) expect((await plane.call('PUT', `/catalog/${name}`, body, { token })).status).toBe(200);
+    const first = await plane.call('GET', '/catalog?limit=500', undefined, { token });
+    const next = await plane.call('GET', `/catalog?limit=500&cursor=${first.body['nextCursor']}`, undefined, { token });
+    expect(first.body['items'].length).toBeLessThan(12);
+    const items = [...first.body['items'], ...next.body['items']];
+    expect(items.map(({ name }: { name: string }) => name)).toEqual(names);
+    expect(next.body['nextCursor']).toBeUndefined();
+  });
 });

@@ -17,7 +17,8 @@ import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
-import { answerPage, PageQuery, readPage } from './page.ts';
+import { answerHeavyPage } from './heavy-page.ts';
+import { PageQuery, readPage } from './page.ts';
 
 const EntryParams = Type.Object({ name: EntryName });
 
@@ -68,11 +69,14 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
   app.get('/catalog', { schema: { querystring: PageQuery } }, async (request, reply) => {
     const { organization } = adminOf(request);
     const page = readPage(request.query, 's');
-    const after = page.after === undefined ? undefined : String(page.after[0]);
-    const answer = await answerPage(
+    const answer = await answerHeavyPage(
       page,
-      async (limit) => await listCatalogEntries(deps.store.db, organization.id, { limit, after }),
+      async (limit, key) => {
+        const after = key === undefined ? undefined : String(key[0]);
+        return await listCatalogEntries(deps.store.db, organization.id, { limit, after });
+      },
       (entry) => [entry.name],
+      (entry) => JSON.stringify(entry).length,
       (entry) => entry,
     );
     return await reply.send(answer);

@@ -10,8 +10,9 @@ import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { ifKnown } from './cluster-view.ts';
+import { answerHeavyPage } from './heavy-page.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
-import { answerPage, PageQuery, readPage } from './page.ts';
+import { PageQuery, readPage } from './page.ts';
 
 const IntentParams = Type.Object({ intent: Type.String({ minLength: 1, maxLength: 64 }) });
 
@@ -37,11 +38,14 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
       const { organization } = adminOf(request);
       const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
       const page = readPage(request.query, 'ss');
-      const before = page.after === undefined ? undefined : ([String(page.after[0]), String(page.after[1])] as const);
-      const answer = await answerPage(
+      const answer = await answerHeavyPage(
         page,
-        async (limit) => await listIntentsOf(deps.store.db, cluster.id, { limit, before }),
+        async (limit, after) => {
+          const before = after === undefined ? undefined : ([String(after[0]), String(after[1])] as const);
+          return await listIntentsOf(deps.store.db, cluster.id, { limit, before });
+        },
         ({ intent }) => [intent.accepted_at, intent.id],
+        ({ intent }) => intent.record.length,
         viewIntent,
       );
       return await reply.send(answer);

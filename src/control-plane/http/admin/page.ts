@@ -61,7 +61,12 @@ export async function answerPage<Row, T>(
   const last = shown.at(-1);
   const items = shown.map(view);
   if (rows.length <= page.limit || last === undefined) return { items };
-  return { items, nextCursor: Buffer.from(JSON.stringify(keyOf(last)), 'utf8').toString('base64url') };
+  return { items, nextCursor: cursorAfter(keyOf(last)) };
+}
+
+/** The cursor of the page behind the item of that key. */
+export function cursorAfter(key: PageKey): string {
+  return Buffer.from(JSON.stringify(key), 'utf8').toString('base64url');
 }
 
 function decodeCursor(cursor: string): PageKey | undefined {
