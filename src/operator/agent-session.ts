@@ -145,9 +145,10 @@ export class AgentSession {
       if (call.holdSeconds === undefined) this.#deps.contact.failed(answer.message);
       return answer;
     }
+    const isForbidden = answer.state === 'refused' && answer.status === 403;
+    if (!isForbidden && !refusesCredential(answer)) this.#open();
     this.#deps.contact.answered();
-    if (answer.state === 'refused' && answer.status === 403) this.#stop(answer, sentWith);
-    else if (!refusesCredential(answer)) this.#open();
+    if (isForbidden) this.#stop(answer, sentWith);
     return answer;
   }
 

@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import type { AgentConfig } from '../protocol/agent-config.ts';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { AgentEvent } from '../protocol/event.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { findCondition, isTrue, type NewCondition } from '../resources/conditions.ts';
@@ -37,6 +38,12 @@ export interface ClusterIdentityDeps {
   readonly onFault: (fault: unknown) => void;
   readonly onConfigRevision: (revision: string) => void;
   readonly onServiceVersion: (version: string) => void;
+  /** The control plane took a call. */
+  readonly onAnswered: () => void;
+  /** The mode that a registration named. */
+  readonly onRegistered: (mode: ConnectivityMode) => void;
+  /** What is wrong with the cluster's own keys; undefined: nothing any more. */
+  readonly onKeyFault: (fault: unknown) => void;
   /** Another credential, address or CA is used from now on. */
   readonly onCredentials: (credentials: UsableCredentials) => void;
 }
@@ -57,6 +64,9 @@ export class ClusterIdentity implements AsyncDisposable {
   #keys: KeyRing | undefined;
   #expiresAt: string | undefined;
   #lastSeen = '';
+  readonly #endpoints: MissingEndpoints;
+  /** Address and CA of the control plane that is spoken to. */
+  #place: string | undefined;
 
   constructor(deps: ClusterIdentityDeps) {
     this.#deps = deps;
@@ -67,11 +77,15 @@ export class ClusterIdentity implements AsyncDisposable {
       isStalled: () => isTrue(deps.status().conditions, 'Stalled'),
       set,
     });
+    this.#endpoints = endpoints;
     this.session = new AgentSession({
       contact,
       logger,
       refresh: async (refused, onlySecret) => await this.#renewal.refresh(refused, onlySecret),
-      onAnswer: (call, answer) => endpoints.note(call, answer),
+      onAnswer: (call, answer) => {
+        endpoints.note(call, answer);
+        if (answer.state === 'ok') deps.onAnswered();
+      },
       onAuthenticated: set,
     });
     const { session } = this;
@@ -88,7 +102,9 @@ export class ClusterIdentity implements AsyncDisposable {
       keys: () => this.#keys,
       canRecover: () => deps.status().status.configRevision !== undefined,
       clock,
+      random,
       logger,
+      onAnswered: () => contact.answered(),
       onKeySent: async (sent, signal) => {
         await publicKeySent(api, cluster(), sent, signal);
         const keys = this.#keys;
@@ -112,7 +128,8 @@ export class ClusterIdentity implements AsyncDisposable {
         this.#keys = keys;
         if (keys.isToBeSent) this.#rotation.lookAgain();
       },
-      onRegistered: (clusterId) => {
+      onRegistered: (clusterId, mode) => {
+        deps.onRegistered(mode);
         const message = `registered with ${cluster().spec.controlPlaneBaseUrl} as ${clusterId}`;
         deps.recorder.record(cluster(), { type: 'Normal', reason: Reason.Registered, message });
       },
@@ -123,6 +140,19 @@ export class ClusterIdentity implements AsyncDisposable {
         deps.status().change({ registration: { ...judgement, ...said } });
       },
     });
+    this.session.onStopped(() => this.#registrar.lookAgain());
+  }
+
+  /** Why the control plane is not asked for anything now; undefined: it is. */
+  get unasked(): string | undefined {
+    switch (this.session.state) {
+      case 'open':
+        return undefined;
+      case 'stopped':
+        return 'it refused this operator (see Authenticated), which asks again every 15 minutes';
+      case 'unregistered':
+        return 'this operator is not registered (see Authenticated)';
+    }
   }
 
   /** The cluster's own keys; undefined before the first look at them. */
@@ -138,12 +168,13 @@ export class ClusterIdentity implements AsyncDisposable {
 
   /** The `Cluster` resource changed. */
   clusterChanged(): void {
-    // Our own status writes change the resource too; they do not concern a registration that works.
+    // Our own status writes change the resource too, and concern nobody here.
     const { generation, annotations } = this.#deps.cluster().metadata;
     const seen = `${generation} ${annotations?.[ROTATE_KEYPAIR_ANNOTATION] ?? ''}`;
-    if (seen !== this.#lastSeen || this.session.state !== 'open') this.#registrar.clusterChanged();
-    if (seen !== this.#lastSeen) this.#rotation.lookAgain();
+    if (seen === this.#lastSeen) return;
     this.#lastSeen = seen;
+    this.#registrar.lookAgain();
+    this.#rotation.lookAgain();
   }
 
   contactLost(): void {
@@ -176,6 +207,12 @@ export class ClusterIdentity implements AsyncDisposable {
   #use(credentials: UsableCredentials, origin: CredentialOrigin): void {
     const { clusterId, expiresAt } = credentials;
     const { cluster, recorder, clock, enqueue } = this.#deps;
+    const place = `${cluster().spec.controlPlaneBaseUrl}\n${credentials.caCertificate}`;
+    if (this.#place !== undefined && place !== this.#place) {
+      this.#deps.contact.moved();
+      this.#endpoints.moved();
+    }
+    this.#place = place;
     const status = this.#deps.status();
     status.change({ clusterId, operatorVersion: OPERATOR_VERSION, ...pinsOf(credentials, status.status) });
     this.#rotation.credentialChanged(credentials);

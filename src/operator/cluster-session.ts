@@ -27,6 +27,7 @@ import { OwnVersion } from './own-version.ts';
 import { PolicyGate } from './policy-gate.ts';
 import { projectionOf } from './projection.ts';
 import { runLoops } from './run-loops.ts';
+import { ServedConfig } from './served-config.ts';
 import { wentBack } from './went-back.ts';
 
 export interface ClusterSessionDeps {
@@ -52,6 +53,7 @@ export class ClusterSession {
   readonly #events: EventPipeline;
   readonly #status: ClusterStatusWriter;
   readonly #config: ConfigLoop;
+  readonly #served: ServedConfig;
   readonly #heartbeat: Heartbeat;
   readonly #core: Core;
   readonly #jobs: PullJobs;
@@ -64,7 +66,11 @@ export class ClusterSession {
   constructor(deps: ClusterSessionDeps) {
     this.#deps = deps;
     const { api, clock, random, logger, namespace, cluster } = deps;
-    this.#contact = new Contact({ clock, onChange: (state, message) => this.#contactChanged(state, message) });
+    this.#contact = new Contact({
+      clock,
+      onChange: (...change) => this.#contactChanged(...change),
+      unasked: () => this.#identity.unasked,
+    });
     this.#identity = new ClusterIdentity({
       ...deps,
       mayWrite: () => deps.term.check(),
@@ -74,6 +80,9 @@ export class ClusterSession {
       onFault: (fault) => this.#health.note('the registration cannot go on', fault),
       onConfigRevision: (revision) => this.#config.revisionSeen(revision),
       onServiceVersion: (version) => this.#version.heard(version),
+      onAnswered: () => this.#config.answered(),
+      onRegistered: (mode) => this.#served.registered(mode),
+      onKeyFault: (fault) => this.#health.note("the cluster's keys cannot be used", fault),
       onCredentials: ({ caCertificate }) => {
         this.#caCertificate = caCertificate;
         this.#config.restart();
@@ -107,6 +116,7 @@ export class ClusterSession {
       random,
       logger,
     });
+    this.#served = new ServedConfig({ status: () => this.#status, onChange: () => this.#policy.lookAgain() });
     this.#config = new ConfigLoop({
       session: this.#identity.session,
       contact: this.#contact,
@@ -114,6 +124,7 @@ export class ClusterSession {
       random,
       logger,
       isServed: this.#status.status.configRevision !== undefined,
+      onServed: (isServed) => this.#served.tell(isServed),
       onConfig: (config, revision) => this.#configured(config, revision),
     });
     this.#heartbeat = new Heartbeat({
@@ -140,6 +151,7 @@ export class ClusterSession {
       contact: this.#contact,
       policy,
       configured: (signal) => this.#config.caughtUp(signal),
+      renewConfig: () => this.#config.restart(),
       keyRing: () => this.#identity.keys?.ring,
       statusOf: (ref) => this.#core.statusOf(ref),
       broughtBy: (subject) => this.#core.broughtBy(subject),
@@ -195,6 +207,7 @@ export class ClusterSession {
     const results = await runLoops(
       {
         status: (either) => this.#status.run(either),
+        contact: (either) => this.#contact.run(either),
         events: (either) => this.#events.run(either),
         registration: (either) => this.#identity.runRegistration(either),
         rotation: (either) => this.#identity.runRotation(either),
@@ -260,8 +273,8 @@ export class ClusterSession {
     }
   }
 
-  #contactChanged(state: ContactState, message: string): void {
-    this.#status.setConditions(connectionConditions(state, message));
+  #contactChanged(state: ContactState, message: string, isAsked: boolean): void {
+    this.#status.setConditions(connectionConditions(state, message, isAsked));
     if (state !== 'connected') this.#identity.contactLost();
   }
 

@@ -19,6 +19,8 @@ export interface ConfigLoopDeps {
   readonly logger: Logger;
   /** This control plane's answers carried a revision before this process began. One that never sent any is not asked. */
   readonly isServed: boolean;
+  /** Whether there is a configuration to be had, each time that this becomes known or changes. */
+  readonly onServed?: (isServed: boolean) => void;
   readonly onConfig: (config: AgentConfig, revision: string | undefined) => void;
 }
 
@@ -54,10 +56,18 @@ export class ConfigLoop {
   #newest: string | undefined;
   #held: AbortController | undefined;
   #isServed: boolean;
+  /** Its answers carry revisions, and it has no such endpoint. */
+  #isMissing = false;
+  #told: boolean | undefined;
   /** The job poll is held instead. */
   #isPull = false;
   /** In milliseconds; no request before, whatever rings. */
   #notBefore = 0;
+  /** The part of it that the control plane asked for, or that follows from its silence. */
+  #patientUntil = 0;
+  /** Of the contact, when this loop last began anew. */
+  #moves = 0;
+  #wasCut = false;
   /** When a session that has stopped asks next. */
   #probeAt: number | undefined;
 
@@ -71,9 +81,15 @@ export class ConfigLoop {
   /** `Service-Config-Revision` of any answer. */
   revisionSeen(revision: string): void {
     this.#isServed = true;
+    this.#tellServed();
     if (revision === this.#newest) return;
     this.#newest = revision;
     this.#wake.ring();
+  }
+
+  /** The control plane answered a call; a revision that the answer named was told before. */
+  answered(): void {
+    this.#tellServed();
   }
 
   /** Resolves once a configuration was taken in this process. Rejects with the signal's reason. */
@@ -81,18 +97,24 @@ export class ConfigLoop {
     await untilAborted(this.#first.promise, signal);
   }
 
-  /** Resolves once what is known is what the newest answer named. Rejects with the signal's reason. */
+  /** Resolves once what is known is what the newest answer named, or is all there is. Rejects with the signal's reason. */
   async caughtUp(signal: AbortSignal): Promise<void> {
-    while (this.#revision === undefined || this.#revision !== this.#newest)
+    while (this.#isServed && !this.#isMissing && (this.#revision === undefined || this.#revision !== this.#newest))
       await untilAborted(this.#taken.promise, signal);
   }
 
   /** Another credential or address: ask at once, from the beginning. */
   restart(): void {
+    const { moves } = this.#deps.contact;
+    if (moves !== this.#moves) {
+      this.#failures = 0;
+      this.#patientUntil = 0;
+      this.#isMissing = false;
+    }
+    this.#moves = moves;
     this.#etag = undefined;
     this.#revision = undefined;
-    this.#failures = 0;
-    this.#notBefore = 0;
+    this.#notBefore = this.#patientUntil;
     this.#held?.abort();
     this.#wake.ring();
   }
@@ -120,7 +142,7 @@ export class ConfigLoop {
     for (;;) {
       const now = clock.now().getTime();
       if (session.state !== 'stopped') this.#probeAt = undefined;
-      else if (this.#isServed) this.#probeAt ??= now + PROBE_MS * (1 + random() / 5);
+      else if (this.#isServed) this.#probeAt ??= Math.max(this.#patientUntil, now + PROBE_MS * (1 + random() / 5));
       const at = session.state === 'stopped' ? this.#probeAt : this.#isNeeded ? this.#notBefore : undefined;
       if (at === undefined) {
         await this.#wake.wait(signal);
@@ -140,7 +162,8 @@ export class ConfigLoop {
   /** One request. Answers how long to pause after it, in milliseconds. */
   async #step(signal: AbortSignal): Promise<number> {
     const isHeld = this.#deps.session.state === 'open' && this.#etag !== undefined && !this.#isPull;
-    const holdSeconds = isHeld ? this.#hold.next() : 0;
+    const holdSeconds = isHeld ? this.#deps.contact.holdSeconds(this.#hold.next(), this.#wasCut) : 0;
+    this.#wasCut = false;
     const started = this.#deps.clock.now().getTime();
     const held = new AbortController();
     this.#held = held;
@@ -167,6 +190,8 @@ export class ConfigLoop {
     switch (answer.state) {
       case 'ok':
         this.#failures = 0;
+        this.#isMissing = false;
+        this.#tellServed();
         if (answer.body !== undefined) return this.#accept(answer);
         this.#revision = answer.revision ?? this.#newest;
         this.#tellTaken();
@@ -177,19 +202,26 @@ export class ConfigLoop {
           : 1000 + this.#hold.jitter();
       case 'refused':
         if (this.#deps.session.state === 'stopped') return 0;
-        if (answer.status === 404) return NOT_SERVED_MS;
+        if (answer.status === 404) {
+          this.#isMissing = true;
+          this.#tellServed();
+          return NOT_SERVED_MS;
+        }
         this.#deps.logger.warn({ code: answer.code, message: answer.message }, 'the configuration is refused');
         this.#etag = undefined;
         return this.#retry();
       case 'unavailable': {
         const cut = answer.cut && poll.holdSeconds > 0 && this.#hold.wasHeld(poll.elapsedMs);
         if (cut && answer.retryAfterMs === undefined) {
+          this.#wasCut = true;
           this.#deps.logger.debug(poll, 'the held request was cut, the next one is shorter');
           return this.#hold.cut(poll.elapsedMs);
         }
         if (!answer.answered) this.#deps.contact.failed(answer.message);
         this.#hold.failed();
-        return askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
+        const wait = askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
+        this.#patientUntil = this.#deps.clock.now().getTime() + wait;
+        return wait;
       }
     }
   }
@@ -228,6 +260,14 @@ export class ConfigLoop {
       this.#etag = undefined;
       this.#held.abort();
     }
+  }
+
+  #tellServed(): void {
+    const isServed = this.#isServed && !this.#isMissing;
+    if (isServed === this.#told) return;
+    this.#told = isServed;
+    if (!isServed) this.#tellTaken();
+    this.#deps.onServed?.(isServed);
   }
 
   #tellTaken(): void {

@@ -3,8 +3,9 @@ import type { Cluster } from '../resources/cluster.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
-import type { AgentIdentity } from './agent-client.ts';
+import type { AgentClient, AgentIdentity } from './agent-client.ts';
 import type { AgentSession, RefreshOutcome } from './agent-session.ts';
+import { CallPatience } from './call-patience.ts';
 import { fittingCertificate, requestCertificate } from './client-certificate.ts';
 import type { CredentialKeeper, UsableCredentials } from './credential-keeper.ts';
 import type { Credentials } from './credentials.ts';
@@ -25,7 +26,10 @@ export interface CredentialRenewalDeps {
   /** Answers of this control plane carried a revision: then it has `recover`. */
   readonly canRecover: () => boolean;
   readonly clock: Clock;
+  readonly random: () => number;
   readonly logger: Logger;
+  /** The control plane answered one of these calls. */
+  readonly onAnswered: () => void;
   /** The control plane has the current public key by now. */
   readonly onKeySent: (sent: PublicJwk, signal: AbortSignal) => Promise<void>;
 }
@@ -37,6 +41,9 @@ export type RotationOutcome =
   | { readonly state: 'refused'; readonly status: number; readonly message: string }
   | { readonly state: 'unavailable'; readonly message: string; readonly retryAfterMs?: number };
 
+/** All of these calls are about one thing. */
+const SUBJECT = 'credential';
+
 /**
  * Replaces the credential that is in use: by schedule with itself (`rotate`), or after it was refused (`refresh`). Either
  * way the new one stands in the Secret before any call is made with it, so a crash in between leaves the old one, which the
@@ -46,10 +53,12 @@ export class CredentialRenewal implements Disposable {
   readonly #deps: CredentialRenewalDeps;
   readonly #stop = new AbortController();
   #refreshing: { readonly token: string; readonly outcome: Promise<RefreshOutcome> } | undefined;
-  #notBefore = 0;
+  /** Of the calls that give another credential. */
+  readonly #patience: CallPatience;
 
   constructor(deps: CredentialRenewalDeps) {
     this.#deps = deps;
+    this.#patience = new CallPatience(deps);
   }
 
   /** With the present credential. Rejects when aborted, and with KubeError when the Secret cannot be read or written. */
@@ -82,7 +91,7 @@ export class CredentialRenewal implements Disposable {
   }
 
   async #refresh(refused: AgentIdentity, onlySecret: boolean): Promise<RefreshOutcome> {
-    const { keeper, session, logger, clock } = this.#deps;
+    const { keeper, session, logger } = this.#deps;
     const { signal } = this.#stop;
     if (session.clusterId === refused.clusterId && !session.isToken(refused.token)) return { state: 'replaced' };
     try {
@@ -92,7 +101,7 @@ export class CredentialRenewal implements Disposable {
         return keeper.use(present, 'found') ? { state: 'replaced' } : { state: 'refused' };
       }
       if (onlySecret) return { state: 'refused' };
-      const wait = this.#notBefore - clock.now().getTime();
+      const wait = this.#patience.left(keeper.clientFor(present), SUBJECT);
       if (wait > 0) return { state: 'unavailable', message: 'the credential is refused', retryAfterMs: wait };
       return await this.#replace(present, refused, signal);
     } catch (error) {
@@ -106,11 +115,12 @@ export class CredentialRenewal implements Disposable {
   }
 
   async #replace(present: Credentials, refused: AgentIdentity, signal: AbortSignal): Promise<RefreshOutcome> {
-    const { keeper, keys, canRecover, clock, logger } = this.#deps;
+    const { keeper, keys, canRecover, logger } = this.#deps;
     const ring = keys()?.ring;
     let recovered: ReplacementOutcome | undefined;
     if (canRecover() && ring !== undefined) {
-      recovered = await recoverCredential(keeper.clientFor(present), refused.clusterId, ring, signal);
+      const client = keeper.clientFor(present);
+      recovered = this.#heard(client, await recoverCredential(client, refused.clusterId, ring, signal));
     }
     if (recovered?.state === 'granted') {
       logger.warn(
@@ -131,8 +141,17 @@ export class CredentialRenewal implements Disposable {
       logger.warn({ message }, 'the credential is refused, and there is no other to be had');
       return { state: 'refused' };
     }
-    this.#notBefore = clock.now().getTime() + (recovered.retryAfterMs ?? 0);
     return recovered;
+  }
+
+  /** Whoever asks next, for whatever cause, waits as long as this answer wants it. */
+  #heard(client: AgentClient, outcome: ReplacementOutcome): ReplacementOutcome {
+    if (outcome.state === 'unavailable') {
+      return { ...outcome, retryAfterMs: this.#patience.failed(client, SUBJECT, outcome.retryAfterMs) };
+    }
+    this.#patience.answered();
+    this.#deps.onAnswered();
+    return outcome;
   }
 
   async #rotate(signal: AbortSignal): Promise<RotationOutcome> {
@@ -151,15 +170,17 @@ export class CredentialRenewal implements Disposable {
     const request = wantsCertificate ? await requestCertificate() : undefined;
     const publicKey = keys()?.publicJwk;
     const client = keeper.clientFor(present);
+    const left = this.#patience.left(client, SUBJECT);
+    if (left > 0) return { state: 'unavailable', message: 'the last request was not answered', retryAfterMs: left };
     const identity = { token, clusterId };
     const parts = publicKey === undefined ? {} : { publicKey };
     const csr = request === undefined ? {} : { csr: request.csr };
-    let outcome = await rotateCredential(client, identity, { ...parts, ...csr }, signal);
+    let outcome = this.#heard(client, await rotateCredential(client, identity, { ...parts, ...csr }, signal));
     let refusedRequest: string | undefined;
     if (request !== undefined && outcome.state === 'refused' && outcome.answer.status === 400) {
       // The credential must not run out because of a certificate that is not given.
       refusedRequest = outcome.answer.message;
-      outcome = await rotateCredential(client, identity, parts, signal);
+      outcome = this.#heard(client, await rotateCredential(client, identity, parts, signal));
     }
     if (outcome.state === 'unavailable') return outcome;
     if (outcome.state === 'sealed') return { state: 'unavailable', message: outcome.message };

@@ -151,7 +151,7 @@ function readRing({ data, annotations }: SecretContent): KeyRing {
   const retired: unknown = parse(data[RETIRED] ?? new Secret('[]'));
   if (current === undefined || !isPrivateJwk(jwk) || !Array.isArray(retired)) {
     throw new KeyRingUnreadable(
-      `Secret ${KEYPAIR_SECRET} is not a key ring (members ${CURRENT} and ${RETIRED}); restore it from a backup, or delete it and register again to start with a new key`,
+      `Secret ${KEYPAIR_SECRET} is not a key ring (members ${CURRENT} and ${RETIRED}); restore it from a backup, or delete it: a new key is made and sent by a rotation, and what was sealed to the old one has to be sealed again`,
     );
   }
   const { d: _private, ...publicJwk } = jwk;

@@ -39,14 +39,22 @@ export class MissingEndpoints {
     this.#tell();
   }
 
+  /** Another address is asked from now on. */
+  moved(): void {
+    this.#missing.clear();
+    this.#found('The address is another one, and nothing is known to be missing there.');
+  }
+
   #tell(): void {
     const type = 'Stalled';
     if (this.#missing.size > 0) {
       const message = `${this.#deps.baseUrl()} answers and has no ${[...this.#missing].join(', ')}. Set spec.controlPlaneBaseUrl to the address of the control plane, without /api/agent, or upgrade the control plane.`;
       this.#deps.set({ type, status: 'True', reason: Reason.EndpointMissing, message });
-    } else if (this.#deps.isStalled()) {
-      const message = 'The control plane has every endpoint that was asked for.';
-      this.#deps.set({ type, status: 'False', reason: Reason.EndpointsFound, message });
-    }
+    } else this.#found('The control plane has every endpoint that was asked for.');
+  }
+
+  #found(message: string): void {
+    if (!this.#deps.isStalled()) return;
+    this.#deps.set({ type: 'Stalled', status: 'False', reason: Reason.EndpointsFound, message });
   }
 }

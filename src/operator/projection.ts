@@ -23,17 +23,18 @@ export function projectionOf(config: AgentConfig, revision: string | undefined):
 }
 
 /**
- * What the control plane allows here, from the projection in `Cluster.status`; undefined until there was a first one. It
- * outlives restarts and outages of the control plane, so reconciliation does too.
+ * What the control plane allows here, from the projection in `Cluster.status`; undefined until there was a first one, or it
+ * is known that there will be none. It outlives restarts and outages of the control plane, so reconciliation does too.
  */
 export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy | undefined {
   const { clusterId, connectivityMode, deliveryEpoch } = status;
-  if (clusterId === undefined || connectivityMode === undefined || deliveryEpoch === undefined) return undefined;
+  if (clusterId === undefined || connectivityMode === undefined) return undefined;
   const pause = pauseOf(cluster);
   return {
     clusterId,
     mode: connectivityMode,
-    deliveryEpoch,
+    deliveryEpoch: deliveryEpoch ?? 0,
+    isProjected: deliveryEpoch !== undefined,
     allowedNamespaces: status.allowedNamespaces ?? [],
     catalogEntries: status.catalogEntries ?? [],
     operationTemplates: status.operationTemplates ?? [],

@@ -3,9 +3,12 @@ import type { ErrorCode } from '../protocol/app-error.ts';
 import { compileParser } from '../protocol/parse.ts';
 import { RegisterResponse, type PublicJwk } from '../protocol/register.ts';
 import { Reason } from '../resources/reasons.ts';
+import { Secret } from '../runtime/secret.ts';
 import type { AgentAnswer } from './agent-answer.ts';
 import type { AgentClient } from './agent-client.ts';
+import type { NewCredentials } from './credentials.ts';
 import { OPERATOR_VERSION } from './operator-version.ts';
+import { plainKeys } from './signing-keys.ts';
 
 export type RegisterOutcome =
   | { readonly state: 'registered'; readonly granted: RegisterResponse }
@@ -75,7 +78,7 @@ const REFUSALS: Partial<Record<ErrorCode, { readonly reason: Reason; readonly ex
   registration_token_used: {
     reason: Reason.RegistrationRefused,
     explain: () =>
-      `The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential. ${FRESH_TOKEN}`,
+      `The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential, or if its credential Secret was deleted since. ${FRESH_TOKEN}`,
   },
   registration_token_expired: {
     reason: Reason.RegistrationRefused,
@@ -108,4 +111,17 @@ function refused(answer: Extract<AgentAnswer, { readonly state: 'refused' }>): R
     explain: (said: string) => `The control plane refused the registration (${answer.code}): ${said}. ${FRESH_TOKEN}`,
   };
   return { state: 'refused', reason, message: explain(answer.message) };
+}
+
+/** What is kept of a registration. */
+export function credentialsOf(granted: RegisterResponse): Omit<NewCredentials, 'spentTokens'> {
+  return {
+    token: new Secret(granted.token),
+    clusterId: granted.cluster_id,
+    expiresAt: granted.expires_at,
+    rotateAfter: granted.rotate_after,
+    caCertificate: granted.ca_certificate,
+    keepsCertificate: false,
+    signingKeys: plainKeys(granted.signing_public_keys.keys),
+  };
 }

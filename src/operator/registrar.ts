@@ -1,29 +1,31 @@
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { Condition } from '../protocol/condition.ts';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { RegisterResponse } from '../protocol/register.ts';
 import { CLUSTER_RULES } from '../resources/cluster-rules.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { brokenRule } from '../resources/object-rule.ts';
 import { Reason } from '../resources/reasons.ts';
-import { askedWaitMs, backoffMs } from '../runtime/backoff.ts';
+import { backoffMs } from '../runtime/backoff.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Secret } from '../runtime/secret.ts';
 import { Wake } from '../runtime/wake.ts';
 import type { AgentSession } from './agent-session.ts';
+import { CallPatience } from './call-patience.ts';
 import { fittingCertificate, requestCertificate } from './client-certificate.ts';
 import type { Contact } from './contact.ts';
 import type { CredentialKeeper, CredentialOrigin } from './credential-keeper.ts';
-import { registrationFingerprint, type Credentials, type NewCredentials } from './credentials.ts';
+import { registrationFingerprint, type Credentials } from './credentials.ts';
 import { ensureKeypair, KeyRingUnreadable, labelKeypair, publicKeySent, type KeyRing } from './keypair.ts';
+import { kubeSystemUid } from './kube-system-uid.ts';
 import {
   deleteRegistrationSecret,
   nothingToRegisterWith,
+  spentFingerprints,
   spentTokenCondition,
   tokenInSecret,
 } from './registration-token.ts';
-import { registerCluster } from './register-cluster.ts';
-import { plainKeys } from './signing-keys.ts';
+import { credentialsOf, registerCluster } from './register-cluster.ts';
 import { isVerifiedBy } from './verify-server.ts';
 
 export interface RegistrarDeps {
@@ -39,7 +41,9 @@ export interface RegistrarDeps {
   /** What keeps the Secrets from being read or written; undefined: nothing any more. */
   readonly onFault: (fault: unknown) => void;
   readonly onKeys: (keys: KeyRing) => void;
-  readonly onRegistered: (clusterId: string) => void;
+  readonly onRegistered: (clusterId: string, mode: ConnectivityMode) => void;
+  /** What is wrong with the keypair Secret; undefined: nothing any more. */
+  readonly onKeyFault: (fault: unknown) => void;
   readonly onAuthenticated: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
   /** `RegistrationTokenSpent`, where there is something to say. */
   readonly onSpentToken: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
@@ -68,6 +72,10 @@ export class Registrar {
   readonly #wake = new Wake();
   /** Fingerprints: of the token in the resource, and of the one in the Secret. */
   readonly #refused = new Map<TokenPlace, string>();
+  /** Fingerprints of tokens that are used. */
+  #spent: readonly string[] = [];
+  /** Of the call that registers. */
+  readonly #patience: CallPatience;
   #keys: KeyRing | undefined;
   #failures = 0;
   /** Waits as long as nothing is expected to change. */
@@ -75,10 +83,11 @@ export class Registrar {
 
   constructor(deps: RegistrarDeps) {
     this.#deps = deps;
+    this.#patience = new CallPatience(deps);
   }
 
-  /** The `Cluster` resource changed. */
-  clusterChanged(): void {
+  /** The `Cluster` resource changed, or the credential is refused. */
+  lookAgain(): void {
     this.#wake.ring();
   }
 
@@ -97,8 +106,7 @@ export class Registrar {
       } catch (error) {
         if (signal.aborted) return;
         this.#deps.logger.warn({ err: error }, 'the registration cannot go on now');
-        if (error instanceof KeyRingUnreadable) this.#misconfigured(error.message);
-        else this.#deps.onFault(error);
+        this.#deps.onFault(error);
         wait = this.#retry();
       }
       this.#isIdle = wait === IDLE_MS;
@@ -119,11 +127,11 @@ export class Registrar {
       this.#misconfigured(`spec: ${broken.message}`);
       return IDLE_MS;
     }
-    const keys = await ensureKeypair(this.#deps.api, cluster, this.#keys, signal);
-    this.#know(keys);
+    const keys = await this.#lookAtKeys(cluster, signal);
     const found = await this.#deps.keeper.read(signal);
     const credentials = (found.token === undefined ? await this.#deps.keeper.putBack(signal) : undefined) ?? found;
-    const spent = spentTokenCondition(cluster, credentials);
+    this.#spent = spentFingerprints(cluster, credentials, this.#spent);
+    const spent = spentTokenCondition(cluster, this.#spent);
     if (spent !== undefined) this.#deps.onSpentToken(spent);
     const inResource = cluster.spec.registration?.token;
     if (inResource !== undefined && this.#mayOffer(inResource, 'resource', credentials)) {
@@ -137,21 +145,36 @@ export class Registrar {
       if (isNeeded && this.#mayOffer(token, 'secret', credentials)) {
         return this.#register(cluster, { token, place: 'secret' }, keys, credentials, signal);
       }
-      if (credentials.spentTokens.includes(registrationFingerprint(token))) await this.#forgetToken(cluster, signal);
+      if (this.#spent.includes(registrationFingerprint(token))) await this.#forgetToken(cluster, signal);
     }
     if (credentials.token !== undefined) {
       await this.#deps.keeper.tidy(credentials, signal);
-      return this.#use(credentials, 'found');
+      const wait = this.#use(credentials, 'found');
+      return keys instanceof KeyRingUnreadable ? LOOK_MS : wait;
     }
     if (this.#refused.size === 0) {
       this.#deps.onAuthenticated({
         type: 'Authenticated',
         status: 'False',
         reason: Reason.NotRegistered,
-        message: nothingToRegisterWith(cluster, inSecret),
+        message: nothingToRegisterWith(cluster, inSecret, this.#spent),
       });
     }
     return LOOK_MS;
+  }
+
+  /** They decrypt and do nothing else: what is wrong with them keeps nothing else from going on. */
+  async #lookAtKeys(cluster: Cluster, signal: AbortSignal): Promise<KeyRing | KeyRingUnreadable> {
+    try {
+      const keys = await ensureKeypair(this.#deps.api, cluster, this.#keys, signal);
+      this.#know(keys);
+      this.#deps.onKeyFault(undefined);
+      return keys;
+    } catch (error) {
+      if (!(error instanceof KeyRingUnreadable)) throw error;
+      this.#deps.onKeyFault(error);
+      return error;
+    }
   }
 
   #know(keys: KeyRing): void {
@@ -161,7 +184,7 @@ export class Registrar {
 
   #mayOffer(token: string, place: TokenPlace, credentials: Credentials): boolean {
     const fingerprint = registrationFingerprint(token);
-    if (fingerprint === this.#refused.get(place) || credentials.spentTokens.includes(fingerprint)) return false;
+    if (fingerprint === this.#refused.get(place) || this.#spent.includes(fingerprint)) return false;
     // A credential of unknown origin is used as long as it is accepted.
     const unknownOrigin = credentials.token !== undefined && credentials.spentTokens.length === 0;
     return !unknownOrigin || this.#deps.session.state === 'stopped';
@@ -170,33 +193,43 @@ export class Registrar {
   async #register(
     cluster: Cluster,
     { token, place }: { readonly token: string; readonly place: TokenPlace },
-    keys: KeyRing,
+    keys: KeyRing | KeyRingUnreadable,
     credentials: Credentials,
     signal: AbortSignal,
   ): Promise<number> {
+    if (keys instanceof KeyRingUnreadable) {
+      // A registration names a key; where it would be named nothing, nothing could be sealed to this cluster.
+      if (credentials.token !== undefined && this.#deps.session.state !== 'stopped')
+        return this.#use(credentials, 'found');
+      this.#misconfigured(keys.message);
+      return LOOK_MS;
+    }
     const { api, keeper, contact, logger } = this.#deps;
-    const clusterUid = await kubeSystemUid(api, signal);
+    const fingerprint = registrationFingerprint(token);
     const client = keeper.clientFor(credentials);
+    const left = this.#patience.left(client, fingerprint);
+    if (left > 0) return Math.min(left, LOOK_MS);
+    const clusterUid = await kubeSystemUid(api, signal);
     const wantsCertificate =
       cluster.spec.security?.mtls?.enabled === true && credentials.clientCertificate?.from !== 'admin';
     const request = wantsCertificate ? await requestCertificate() : undefined;
     const csr = request === undefined ? {} : { csr: request.csr };
     const outcome = await registerCluster(client, { token, clusterUid, publicKey: keys.publicJwk, ...csr }, signal);
-    const fingerprint = registrationFingerprint(token);
+    if (outcome.state !== 'unavailable') this.#patience.answered();
     switch (outcome.state) {
       case 'registered': {
         contact.answered();
         const granted = await this.#withFittingRoots(outcome.granted, cluster, signal);
-        const spentTokens = [fingerprint, ...credentials.spentTokens];
+        const spentTokens = [fingerprint, ...this.#spent];
         const { certificate, fault } = fittingCertificate(granted.client_certificate, request?.key);
         if (fault !== undefined) logger.warn({ fault }, 'the client certificate of the registration is not used');
-        await keeper.save({ ...newCredentials(granted), ...certificate, spentTokens }, undefined, signal);
+        await keeper.save({ ...credentialsOf(granted), ...certificate, spentTokens }, undefined, signal);
         await labelKeypair(api, cluster, granted.cluster_id, signal);
         await publicKeySent(api, cluster, keys.publicJwk, signal);
         this.#know({ ...keys, isToBeSent: false });
         this.#failures = 0;
         logger.info({ clusterId: granted.cluster_id }, 'registered');
-        this.#deps.onRegistered(granted.cluster_id);
+        this.#deps.onRegistered(granted.cluster_id, granted.connectivity_mode);
         if (place === 'secret') await this.#forgetToken(cluster, signal);
         const wait = this.#use(await keeper.read(signal), 'registered');
         this.#deps.onJudged({ token: fingerprint, state: 'registered' });
@@ -217,7 +250,7 @@ export class Registrar {
       case 'unavailable':
         if (outcome.answered) contact.answered();
         else contact.failed(outcome.message);
-        return askedWaitMs(outcome.retryAfterMs, this.#retry(), this.#deps.random);
+        return Math.min(this.#patience.failed(client, fingerprint, outcome.retryAfterMs), LOOK_MS);
     }
   }
 
@@ -264,24 +297,4 @@ export class Registrar {
     this.#failures += 1;
     return backoffMs(RETRY, this.#failures, this.#deps.random);
   }
-}
-
-function newCredentials(granted: RegisterResponse): Omit<NewCredentials, 'spentTokens'> {
-  return {
-    token: new Secret(granted.token),
-    clusterId: granted.cluster_id,
-    expiresAt: granted.expires_at,
-    rotateAfter: granted.rotate_after,
-    caCertificate: granted.ca_certificate,
-    keepsCertificate: false,
-    signingKeys: plainKeys(granted.signing_public_keys.keys),
-  };
-}
-
-/** The UID of `kube-system` names a cluster for its lifetime. */
-async function kubeSystemUid(api: ClusterApi, signal: AbortSignal): Promise<string> {
-  const namespace = await api.get({ apiVersion: 'v1', kind: 'Namespace', name: 'kube-system' }, signal);
-  const uid = namespace?.metadata.uid;
-  if (uid === undefined) throw new Error('the namespace kube-system cannot be read, its UID names this cluster');
-  return uid;
 }

@@ -33,12 +33,33 @@ export async function deleteRegistrationSecret(api: ClusterApi, cluster: Cluster
 }
 
 /** What to do where there is neither a credential nor a token. */
-export function nothingToRegisterWith(cluster: Cluster, inSecret: TokenInSecret): string {
+export function nothingToRegisterWith(cluster: Cluster, inSecret: TokenInSecret, spent: readonly string[]): string {
   const { namespace, name: secret } = secretOf(cluster);
   const how = `Run what \`servicectl clusters install-command ${cluster.metadata.name}\` prints, or put a registration token`;
-  return inSecret.state === 'empty'
-    ? `The Secret ${namespace}/${secret} has no key token, or nothing in it. ${how} there.`
-    : `There is no credential and no registration token. ${how} into the Secret ${namespace}/${secret} under the key token.`;
+  if (inSecret.state === 'empty') {
+    return `The Secret ${namespace}/${secret} has no key token, or nothing in it. ${how} there.`;
+  }
+  const given = [cluster.spec.registration?.token, inSecret.state === 'there' ? inSecret.token : undefined];
+  const isUsed = given.some((token) => token !== undefined && spent.includes(registrationFingerprint(token)));
+  const what = isUsed
+    ? 'the registration token that is there was used by this cluster before'
+    : 'no registration token';
+  return `There is no credential${isUsed ? ', and' : ' and'} ${what}. ${how} into the Secret ${namespace}/${secret} under the key token.`;
+}
+
+/**
+ * Fingerprints of tokens that this cluster has used, the newest first. The credential Secret keeps them, and may be deleted
+ * with them; the status still names the last, and this process what it knew.
+ */
+export function spentFingerprints(
+  cluster: Cluster,
+  credentials: Credentials,
+  known: readonly string[],
+): readonly string[] {
+  const { registration, signingKeys } = cluster.status ?? {};
+  const last = registration?.state === 'registered' ? registration.token : undefined;
+  const named = [last, signingKeys?.registration].filter((fingerprint) => fingerprint !== undefined);
+  return [...new Set([...credentials.spentTokens, ...named, ...known])];
 }
 
 /**
@@ -47,11 +68,11 @@ export function nothingToRegisterWith(cluster: Cluster, inSecret: TokenInSecret)
  */
 export function spentTokenCondition(
   cluster: Cluster,
-  credentials: Credentials,
+  spent: readonly string[],
 ): Omit<Condition, 'lastTransitionTime'> | undefined {
   const type = 'RegistrationTokenSpent';
   const token = cluster.spec.registration?.token;
-  if (token !== undefined && credentials.spentTokens.includes(registrationFingerprint(token))) {
+  if (token !== undefined && spent.includes(registrationFingerprint(token))) {
     const { name, namespace = '' } = cluster.metadata;
     const command = `kubectl -n ${namespace} patch clusters.ops.service.io ${name} --type=json -p '[{"op":"remove","path":"/spec/registration"}]'`;
     const message = `spec.registration.token is used and worth nothing any more; the operator has no right to take it out: ${command}`;

@@ -10,6 +10,8 @@ export interface ClusterPolicy {
   readonly clusterId: string;
   readonly mode: ConnectivityMode;
   readonly deliveryEpoch: number;
+  /** False: the control plane tells no configuration, so nothing is allowed (default: it does). */
+  readonly isProjected?: boolean;
   readonly allowedNamespaces: readonly string[];
   readonly catalogEntries: readonly ProjectedCatalogEntry[];
   readonly operationTemplates: readonly string[];

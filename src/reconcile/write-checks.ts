@@ -25,7 +25,9 @@ export function kindIsNotDelivered(ref: ObjectRef): Refusal | undefined {
 
 export function namespaceIsNotAllowed(namespace: string | undefined, policy: ClusterPolicy): Refusal | undefined {
   if (namespace !== undefined && policy.allowedNamespaces.includes(namespace)) return undefined;
-  const allowed = policy.allowedNamespaces.length === 0 ? 'none is' : `allowed: ${policy.allowedNamespaces.join(', ')}`;
+  const none =
+    policy.isProjected === false ? 'the control plane tells no configuration that would allow any' : 'none is';
+  const allowed = policy.allowedNamespaces.length === 0 ? none : `allowed: ${policy.allowedNamespaces.join(', ')}`;
   return refused(
     Reason.NamespaceNotAllowed,
     `namespace ${namespace ?? '(none)'} is not allowed for this cluster; ${allowed}`,

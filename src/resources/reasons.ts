@@ -150,9 +150,19 @@ export const Reason = {
   ControlPlaneReachable: 'ControlPlaneReachable',
   /** Connected=False, Disconnected=True: the control plane does not answer. */
   ControlPlaneUnreachable: 'ControlPlaneUnreachable',
+  /** Connected=False, Disconnected=True: the operator asks nothing of the control plane; Authenticated says why. */
+  ControlPlaneNotAsked: 'ControlPlaneNotAsked',
+  /** ConfigurationServed=False: the control plane tells no configuration, so nothing is allowed here. */
+  ConfigurationNotServed: 'ConfigurationNotServed',
+  /** ConfigurationServed=True: it does again, or does by now. */
+  ConfigurationFound: 'ConfigurationFound',
   /** BufferOverflow=True: events were dropped; the message counts them. */
   EventsDropped: 'EventsDropped',
-  /** JobReportRefused=True: the control plane will not have the status or result of a job (400, 413); the message says why. */
+  /** Synced=False: a job that came is not applied before the control plane takes its ack. */
+  NotAcknowledged: 'NotAcknowledged',
+  /** Synced=False: jobs that come cannot be kept in the cluster, so none is taken. */
+  JobsNotKept: 'JobsNotKept',
+  /** JobReportRefused=True: the control plane will not have the ack, status or result of a job (400, 413); the message says why. */
   ReportRefused: 'ReportRefused',
   /** JobReportRefused=False: a later result was taken. */
   ReportsTaken: 'ReportsTaken',

@@ -58,4 +58,15 @@ describe('an endpoint that the control plane does not have', () => {
     );
     expect(story).toEqual([]);
   });
+
+  it('was one of another address, and is not missing at the one that is asked from now on', () => {
+    const { endpoints, story } = watching();
+    endpoints.moved();
+    endpoints.note({ method: 'POST', path: '/api/agent/events' }, refusal('not_found'));
+    endpoints.moved();
+    endpoints.note({ method: 'POST', path: '/api/agent/jobs/j1/ack' }, OK);
+    expect(story.slice(1)).toEqual([
+      'False EndpointsFound: The address is another one, and nothing is known to be missing there.',
+    ]);
+  });
 });

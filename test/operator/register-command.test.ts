@@ -112,7 +112,7 @@ describe('service-operator register', () => {
     const { code, err } = await register(world, [`--token=${token}`]);
     expect({ code, err }).toEqual({
       code: 1,
-      err: `${HINT}service-operator register: The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential. Issue a fresh token for this cluster (servicectl clusters registration-token <cluster>) and put it into the Secret service-operator-registration under the key token, or set it as spec.registration.token.\n`,
+      err: `${HINT}service-operator register: The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential, or if its credential Secret was deleted since. Issue a fresh token for this cluster (servicectl clusters registration-token <cluster>) and put it into the Secret service-operator-registration under the key token, or set it as spec.registration.token.\n`,
     });
     expect(await world.secret('service-operator-registration')).toBeUndefined();
     expect(await world.secret('service-operator-credentials')).toBeUndefined();

@@ -82,7 +82,7 @@ describe('registration', () => {
   it.each([
     [
       'used',
-      `The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential. ${FRESH}`,
+      `The registration token has been used already: by another cluster, or by this one if it was stopped before it could save its credential, or if its credential Secret was deleted since. ${FRESH}`,
     ],
     ['expired', `The registration token has expired. ${FRESH}`],
     [
@@ -217,7 +217,7 @@ describe('what an admin set wrongly', () => {
     await world.join(plane.url, 'svcreg_a');
     const condition = await world.until('Authenticated', 'False', 'ConfigurationInvalid');
     expect(condition.message).toBe(
-      'Secret service-operator-keypair is not a key ring (members current and retired); restore it from a backup, or delete it and register again to start with a new key',
+      'Secret service-operator-keypair is not a key ring (members current and retired); restore it from a backup, or delete it: a new key is made and sent by a rotation, and what was sealed to the old one has to be sealed again',
     );
     expect(plane.count('/api/agent/register')).toBe(0);
   });

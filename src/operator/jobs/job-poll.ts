@@ -12,7 +12,7 @@ import { HoldTime } from '../hold-time.ts';
 
 export interface JobPollDeps {
   readonly session: Pick<AgentSession, 'call' | 'opened' | 'clusterId'>;
-  readonly contact: Pick<Contact, 'failed'>;
+  readonly contact: Pick<Contact, 'failed' | 'holdSeconds' | 'moves'>;
   /** The cluster is in pull mode. */
   readonly isPull: () => boolean;
   /** Jobs that may be taken now; with none the poll waits for `resume`. */
@@ -58,6 +58,11 @@ export class JobPoll {
   #early = 0;
   /** In milliseconds; no poll before, whatever rings. */
   #notBefore = 0;
+  /** The part of it that the control plane asked for, or that follows from its silence. */
+  #patientUntil = 0;
+  /** Of the contact, when this loop last began anew. */
+  #moves = 0;
+  #wasCut = false;
   #held: AbortController | undefined;
   /** Of the configuration, as the last answer named it. */
   #revision: string | undefined;
@@ -75,8 +80,16 @@ export class JobPoll {
 
   /** Another credential or address: ask with it at once. */
   restart(): void {
-    this.#failures = 0;
-    this.#notBefore = 0;
+    const { moves } = this.#deps.contact;
+    if (moves !== this.#moves) {
+      // Nothing of what is known is of the one that is asked from now on.
+      this.#failures = 0;
+      this.#patientUntil = 0;
+      this.#revision = undefined;
+      this.#deps.onFault(undefined);
+    }
+    this.#moves = moves;
+    this.#notBefore = this.#patientUntil;
     this.#held?.abort();
     this.#wake.ring();
   }
@@ -102,9 +115,10 @@ export class JobPoll {
 
   /** One poll. Answers how long to pause after it, in milliseconds. */
   async #poll(signal: AbortSignal): Promise<number> {
-    const { session, clock } = this.#deps;
+    const { session, clock, contact } = this.#deps;
     await session.opened(signal);
-    const holdSeconds = this.#hold.next();
+    const holdSeconds = contact.holdSeconds(this.#hold.next(), this.#wasCut);
+    this.#wasCut = false;
     const query = new URLSearchParams({ cluster: session.clusterId ?? '', wait: String(holdSeconds) });
     const held = new AbortController();
     this.#held = held;
@@ -156,6 +170,11 @@ export class JobPoll {
   }
 
   #emptied({ elapsedMs, holdSeconds }: Poll, isSameConfig: boolean): number {
+    if (holdSeconds === 0) {
+      // It only asked whether anybody is there.
+      this.#hold.answered();
+      return this.#answeredEarly();
+    }
     if (!this.#hold.wasHeld(elapsedMs)) return this.#answeredEarly();
     this.#early = 0;
     this.#failures = 0;
@@ -170,14 +189,21 @@ export class JobPoll {
     return this.#early <= MAX_EARLY ? this.#hold.jitter() : this.#retry();
   }
 
-  #unavailable(answer: Extract<AgentAnswer, { readonly state: 'unavailable' }>, { elapsedMs }: Poll): number {
-    if (answer.cut && answer.retryAfterMs === undefined && this.#hold.wasHeld(elapsedMs)) {
+  #unavailable(
+    answer: Extract<AgentAnswer, { readonly state: 'unavailable' }>,
+    { elapsedMs, holdSeconds }: Poll,
+  ): number {
+    const cut = answer.cut && holdSeconds > 0 && this.#hold.wasHeld(elapsedMs);
+    if (cut && answer.retryAfterMs === undefined) {
+      this.#wasCut = true;
       this.#deps.logger.debug({ elapsedMs }, 'the held poll was cut and counts as an empty one; the next is shorter');
       return this.#hold.cut(elapsedMs);
     }
     if (!answer.answered) this.#deps.contact.failed(answer.message);
     this.#hold.failed();
-    return askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
+    const wait = askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
+    this.#patientUntil = this.#deps.clock.now().getTime() + wait;
+    return wait;
   }
 
   #pause(ms: number): void {

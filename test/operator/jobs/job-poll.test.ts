@@ -62,6 +62,7 @@ class PollRun implements AsyncDisposable {
       logger,
       longestWaitSeconds,
     });
+    contact.answered();
     session.use(this.#client, { token: new Secret('t1'), clusterId: CLUSTER_ID });
     this.#ended = this.poll.run(this.#stop.signal);
   }
