@@ -19,6 +19,8 @@ import { openPayload, type PayloadRefusal, type PayloadSecurity } from './job-pa
 /** What a job is read against: the projection of the cluster's record. */
 export interface JobSurroundings extends PayloadSecurity {
   readonly deliveryEpoch: number;
+  /** False: the control plane tells no configuration, so there is no epoch to go by. */
+  readonly isProjected?: boolean;
   readonly catalogEntries: readonly ProjectedCatalogEntry[];
 }
 
@@ -177,7 +179,7 @@ function orderIsRefused(
     const [member, given] = other;
     return refuse(`the payload is of ${epoch}.${generation}, and the job's ${member} says ${given}`);
   }
-  if (epoch <= around.deliveryEpoch) return undefined;
+  if (around.isProjected === false || epoch <= around.deliveryEpoch) return undefined;
   const message = `the job is of delivery epoch ${epoch}; the control plane's configuration says ${around.deliveryEpoch}`;
   return { kind: 'refused', refusal: { message, isAhead: true } };
 }

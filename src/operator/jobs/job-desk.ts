@@ -6,6 +6,7 @@ import type { Condition } from '../../protocol/condition.ts';
 import type { Job, JobPhase, JobResult } from '../../protocol/job.ts';
 import { objectKey } from '../../reconcile/inventory-record.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../resources/kube-object.ts';
+import { Reason } from '../../resources/reasons.ts';
 import { compareSource, type SourcePair } from '../../resources/source-annotation.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { JobJournal } from './job-journal.ts';
@@ -63,6 +64,23 @@ export class JobDesk {
     const open = this.#open.get(id);
     if (open?.stage !== 'received') return;
     open.stage = 'acknowledged';
+    open.waiting = undefined;
+    this.#offerAcknowledged();
+    this.#deps.onAcknowledged();
+  }
+
+  /** Its ack did not get through; it is sent again. */
+  unacknowledged(id: string, message: string): void {
+    const open = this.#open.get(id);
+    if (open?.stage !== 'received') return;
+    open.waiting = { reason: Reason.NotAcknowledged, message: `its ack is not taken yet: ${message}` };
+  }
+
+  /** The control plane will not have its ack, so it is not applied. Newer jobs of its object go on. */
+  ackRefused(id: string, message: string): void {
+    const open = this.#open.get(id);
+    if (open?.stage !== 'received') return;
+    this.finish(open, { outcome: 'failed', error: `its ack was refused, so it was not applied: ${message}` });
     this.#offerAcknowledged();
     this.#deps.onAcknowledged();
   }

@@ -11,7 +11,7 @@ import { newJob, type OpenJob } from './open-job.ts';
 export interface JobIntakeDeps {
   readonly journal: JobJournal;
   readonly desk: JobDesk;
-  readonly reports: Pick<JobReports, 'reject' | 'rejects' | 'room' | 'toAck'>;
+  readonly reports: Pick<JobReports, 'reject' | 'rejects' | 'room' | 'toAck' | 'wasRefused'>;
   /** Of the record that is polled for. */
   readonly clusterId: () => string;
   readonly logger: Logger;
@@ -56,10 +56,16 @@ export class JobIntake {
     return taken;
   }
 
+  /** Whether a poll brought nothing but what the control plane refuses to hear of, which it will be answered with at once, again. */
+  broughtOnlyRefused(jobs: readonly unknown[]): boolean {
+    return jobs.every((job) => this.#deps.reports.wasRefused(idOf(job) ?? ''));
+  }
+
   async #takeOne(raw: unknown, journaled: OpenJob[], signal: AbortSignal): Promise<boolean> {
     const { journal, desk, reports, logger } = this.#deps;
     const job = this.#parse(raw);
     if (job === undefined) return false;
+    if (reports.wasRefused(job.id)) return false;
     if (desk.get(job.id) !== undefined) {
       // An ack that was lost, or is still on its way.
       reports.toAck(job.id);
@@ -94,7 +100,7 @@ export class JobIntake {
       this.#deps.logger.error({ message: error.message }, 'a job cannot be read');
       const id = idOf(raw);
       const { reports } = this.#deps;
-      if (id !== undefined && !reports.rejects(id) && reports.room > 0) {
+      if (id !== undefined && !reports.rejects(id) && !reports.wasRefused(id) && reports.room > 0) {
         reports.reject(id, `this operator version cannot read the job: ${error.message}`);
       }
       return undefined;

@@ -7,13 +7,14 @@ import type { AgentSession } from '../agent-session.ts';
 import { postAck, postResult, postStatus, type JobAnswer } from './job-calls.ts';
 import type { JobDesk } from './job-desk.ts';
 import type { OpenJob } from './open-job.ts';
+import { RecentUids } from './recent-uids.ts';
 import { SendLane, type SendOutcome } from './send-lane.ts';
 
 export interface JobReportsDeps {
   readonly session: AgentSession;
-  readonly desk: Pick<JobDesk, 'get' | 'acknowledged' | 'close'>;
-  /** A job left the journal. */
-  readonly onClosed: () => void;
+  readonly desk: Pick<JobDesk, 'get' | 'acknowledged' | 'unacknowledged' | 'ackRefused' | 'close'>;
+  /** A job left the journal, or waits for something else. */
+  readonly onChange: () => void;
   readonly onCondition: (condition: Omit<Condition, 'lastTransitionTime'>) => void;
   readonly clock: Clock;
   readonly random: () => number;
@@ -22,6 +23,8 @@ export interface JobReportsDeps {
 
 /** Jobs that were refused without a journal entry and wait to be answered. */
 const MAX_REJECTED = 100;
+/** Refused for good: a control plane that goes on offering one of them offers nothing new. */
+const MAX_REMEMBERED = 1000;
 const DONE: SendOutcome = { state: 'done' };
 
 /**
@@ -33,6 +36,7 @@ export class JobReports {
   readonly #acks: SendLane;
   readonly #reports: SendLane;
   readonly #rejected = new Map<string, JobResult>();
+  readonly #refused = new RecentUids(MAX_REMEMBERED);
   #hasRefused = false;
 
   constructor(deps: JobReportsDeps) {
@@ -68,6 +72,11 @@ export class JobReports {
     return this.#rejected.has(id);
   }
 
+  /** The control plane has refused to hear of it. */
+  wasRefused(id: string): boolean {
+    return this.#refused.has(id);
+  }
+
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#acks.run(signal), this.#reports.run(signal)]);
@@ -80,6 +89,7 @@ export class JobReports {
     switch (answer.state) {
       case 'taken':
         desk.acknowledged(id);
+        this.#deps.onChange();
         return DONE;
       case 'closed':
       case 'unknown':
@@ -88,7 +98,13 @@ export class JobReports {
         this.#close(id);
         return DONE;
       case 'refused':
+        // No retry case, and without an ack nothing is applied.
+        this.#showRefused(id, 'ack', answer.message);
+        desk.ackRefused(id, answer.message);
+        return DONE;
       case 'retry':
+        desk.unacknowledged(id, answer.message);
+        this.#deps.onChange();
         return retry(answer);
     }
   }
@@ -136,7 +152,8 @@ export class JobReports {
   #ended(id: string, answer: JobAnswer): SendOutcome {
     if (answer.state === 'retry') return retry(answer);
     if (answer.state === 'refused') this.#showRefused(id, 'result', answer.message);
-    else this.#showTaken();
+    // Of a job whose ack was refused it says nothing that its result was not.
+    else if (!this.#refused.has(id)) this.#showTaken();
     this.#close(id);
     return DONE;
   }
@@ -148,17 +165,18 @@ export class JobReports {
     if (answer.state === 'retry') return retry(answer);
     if (answer.state === 'refused') this.#showRefused(id, 'result', answer.message);
     this.#rejected.delete(id);
-    this.#deps.onClosed();
+    this.#deps.onChange();
     return DONE;
   }
 
   #close(id: string): void {
     this.#deps.desk.close(id);
-    this.#deps.onClosed();
+    this.#deps.onChange();
   }
 
-  #showRefused(id: string, what: 'status' | 'result', message: string): void {
+  #showRefused(id: string, what: 'ack' | 'status' | 'result', message: string): void {
     this.#hasRefused = true;
+    if (what !== 'status') this.#refused.add(id);
     this.#deps.logger.error({ job: id, message }, `the ${what} of a job is refused for good`);
     this.#deps.onCondition({
       type: 'JobReportRefused',

@@ -10,14 +10,16 @@ const MAX_ITEM_MESSAGE = 300;
  * `Synced` of the Cluster's status in pull mode: whether every job that came is in the cluster or was answered. Jobs that
  * wait are named with what they wait for.
  *
- * @param fault what keeps jobs from being asked for
+ * @param faults what keeps jobs from being asked for, and what keeps those that come from being taken
  */
 export function jobsCondition(
   jobs: readonly OpenJob[],
-  fault: string | undefined,
+  faults: { readonly poll?: string | undefined; readonly journal?: string | undefined } = {},
 ): Omit<Condition, 'lastTransitionTime'> {
   const type = 'Synced';
-  if (fault !== undefined) return { type, status: 'False', reason: Reason.SourceUnreachable, message: fault };
+  const { poll, journal } = faults;
+  if (journal !== undefined) return { type, status: 'False', reason: Reason.JobsNotKept, message: journal };
+  if (poll !== undefined) return { type, status: 'False', reason: Reason.SourceUnreachable, message: poll };
   const waiting = jobs.flatMap(({ job, waiting: cause }) => (cause === undefined ? [] : [{ job, ...cause }]));
   if (waiting.length === 0) {
     return { type, status: 'True', reason: Reason.Applied, message: 'every job that came is applied or answered' };

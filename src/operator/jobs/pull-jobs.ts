@@ -55,6 +55,8 @@ const SWEEP_MS = 30_000;
 const JOURNAL_FAULT = 'the job journal cannot be read or written, and no job is taken before';
 /** The next poll waits for the acks of the last one for so long. */
 const ACK_MS = 1000;
+/** The next poll after one that brought only jobs that were refused. */
+const ONLY_REFUSED_MS = 5000;
 
 /**
  * Pull mode at the operator:
@@ -73,6 +75,7 @@ export class PullJobs implements Reporter {
   readonly #acknowledged = new Wake();
   #isLoaded = false;
   #fault: string | undefined;
+  #journalFault: string | undefined;
 
   constructor(deps: PullJobsDeps) {
     this.#deps = deps;
@@ -106,7 +109,7 @@ export class PullJobs implements Reporter {
     this.#reports = new JobReports({
       session,
       desk: this.#desk,
-      onClosed: () => this.#tellWaiting(),
+      onChange: () => this.#tellWaiting(),
       onCondition: (condition) => deps.onConditions([condition]),
       clock,
       random,
@@ -182,13 +185,13 @@ export class PullJobs implements Reporter {
         const found = await this.#journal.load(signal);
         for (const open of found) this.#desk.admit(open);
         this.#isLoaded = true;
-        this.#deps.onFault(JOURNAL_FAULT, undefined);
+        this.#noteJournal(undefined);
         if (found.length > 0) logger.info({ jobs: found.length }, 'open jobs of before the start are taken up again');
         return;
       } catch (error) {
         signal.throwIfAborted();
         // A Role of before the journal lacks its rights; other modes do without.
-        this.#deps.onFault(JOURNAL_FAULT, this.#deps.policy().mode === 'pull' ? error : undefined);
+        this.#noteJournal(this.#deps.policy().mode === 'pull' ? error : undefined);
         logger.warn({ err: error, attempt }, 'the job journal cannot be read yet; no jobs are asked for before');
         await clock.sleep(backoffMs(RETRY, attempt, random), signal);
       }
@@ -198,13 +201,24 @@ export class PullJobs implements Reporter {
   async #take(intake: JobIntake, jobs: readonly unknown[], signal: AbortSignal): Promise<number> {
     try {
       const taken = await intake.take(jobs, signal);
-      this.#deps.onFault(JOURNAL_FAULT, undefined);
-      return taken;
+      this.#noteJournal(undefined);
+      if (taken > 0 || !intake.broughtOnlyRefused(jobs)) return taken;
+      // No fault that grows by repeating: a job that is new is not to wait longer for them each time.
+      await this.#deps.clock.sleep(ONLY_REFUSED_MS * (1 + this.#deps.random() / 5), signal);
+      return jobs.length;
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.onFault(JOURNAL_FAULT, error);
+      this.#noteJournal(error);
       throw error;
     }
+  }
+
+  #noteJournal(fault: unknown): void {
+    this.#deps.onFault(JOURNAL_FAULT, fault);
+    const said = fault === undefined ? undefined : `${JOURNAL_FAULT}: ${messageOf(fault)}`;
+    if (said === this.#journalFault) return;
+    this.#journalFault = said;
+    this.#tellWaiting();
   }
 
   async #untilAcknowledged(signal: AbortSignal): Promise<void> {
@@ -246,6 +260,10 @@ export class PullJobs implements Reporter {
   /** `Synced` is of the source that the mode names. */
   #tellWaiting(): void {
     if (this.#deps.policy().mode !== 'pull') return;
-    this.#deps.onConditions([jobsCondition(this.#desk.list(), this.#fault)]);
+    this.#deps.onConditions([jobsCondition(this.#desk.list(), { poll: this.#fault, journal: this.#journalFault })]);
   }
+}
+
+function messageOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
 }
