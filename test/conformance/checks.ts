@@ -1,6 +1,7 @@
 import type { Check } from './check.ts';
 import { CONFIG_CHECKS } from './checks/config.ts';
 import { CREDENTIALS } from './checks/credentials.ts';
+import { CURRENT_STATUS } from './checks/current-status.ts';
 import { ERRORS } from './checks/errors.ts';
 import { EVENT_CHECKS } from './checks/events.ts';
 import { HEADERS } from './checks/headers.ts';
@@ -27,6 +28,7 @@ export const CHECKS: readonly Check[] = [
   ...JOB_REPORTS,
   ...PAYLOAD_SECURITY,
   ...EVENT_CHECKS,
+  ...CURRENT_STATUS,
   ...ERRORS,
   ...LIMITS,
   ...VERSIONING,

@@ -10,7 +10,10 @@ let proxy: FaultyProxy;
 let made = 0;
 
 beforeAll(async () => {
-  plane = await RunningControlPlane.start(undefined, { SERVICE_RATE_LIMIT_REGISTER: '10000' });
+  plane = await RunningControlPlane.start(undefined, {
+    SERVICE_RATE_LIMIT_REGISTER: '10000',
+    SERVICE_RATE_LIMIT_EVENTS: '100',
+  });
   proxy = await FaultyProxy.start(plane.url);
 });
 

@@ -120,7 +120,7 @@ export const FAULTS: readonly Fault[] = [
   header('service-config-revision', undefined, ({ status }) => status >= 400, ['headers.config-revision']),
   header('service-config-revision', '7', always, ['headers.no-revision-for-strangers', 'config.wakes-on-change']),
   header('cache-control', 'public', always, ['headers.registers-ends-caching', 'credentials.rotate']),
-  header('retry-after', '0', always, ['rate-limits.polls', 'credentials.recover-is-limited']),
+  header('retry-after', '0', always, ['rate-limits.polls', 'rate-limits.events', 'credentials.recover-is-limited']),
   header('allow', '', always, ['errors.wrong-method']),
   header('etag', undefined, always, ['config.revision-as-etag']),
   forgives('registration_token_used', ['register.used-token', 'register.race']),
@@ -188,7 +188,21 @@ export const FAULTS: readonly Fault[] = [
   forgives('result_exists', ['job-reports.result-again']),
   forgives('job_closed', ['job-reports.closed']),
   forgives('already_rotated', ['credentials.rotate-twice-with-the-old'], '{"token":"x"}'),
-  swallows(/\/events/, ['events.recorded-once', 'events.another-transition', 'events.durable-entry']),
+  swallows(/\/events/, [
+    'events.recorded-once',
+    'events.another-transition',
+    'events.durable-entry',
+    'current-status.late-event',
+    'current-status.made-anew',
+    'current-status.channel',
+  ]),
+  {
+    title: 'that looks at a used token no further',
+    breaks: ['register.used-token-is-audited'],
+    instead: refuseSeenTokens(),
+  },
+  spoils(JOBS, 'jobs.payload.metadata.annotations', {}, ['payload-security.object-annotation']),
+  spoils(JOBS, 'jobs.payload.spec', {}, ['payload-security.object-annotation']),
   swallows(/\/ack$/, ['jobs.again-until-acknowledged', 'job-reports.another-clusters-job']),
   swallows(/\/status$/, ['job-reports.phases', 'job-reports.without-ack']),
   swallows(/\/result$/, ['job-reports.result-again', 'job-reports.closed', 'job-reports.is-shown']),
@@ -255,6 +269,19 @@ export const FAULTS: readonly Fault[] = [
   refuses('that takes half a MiB', ({ body }) => body.length > 524_288, ['limits.post-size-below']),
   refuses('that takes no conditions', ({ body }) => body.includes('"Reconciling"'), ['job-reports.flow']),
 ];
+
+/** Refuses what it should, and the control plane never hears of it. */
+function refuseSeenTokens(): NonNullable<Fault['instead']> {
+  const seen = new Set<string>();
+  const body = JSON.stringify({ error: 'registration_token_used', message: 'used', requestId: 'r' });
+  return (call) => {
+    const text = call.body.toString();
+    if (!REGISTER.test(call.path)) return undefined;
+    if (seen.has(text)) return { status: 401, headers: {}, body };
+    seen.add(text);
+    return undefined;
+  };
+}
 
 function withJobsOfAll(): NonNullable<Fault['change']> {
   const seen: unknown[] = [];

@@ -92,6 +92,37 @@ export const PAYLOAD_SECURITY: readonly Check[] = [
     },
   },
   {
+    id: 'payload-security.object-annotation',
+    section: DECISIONS.jobs,
+    heading: PAGE.security,
+    sentence:
+      'the delivered object carries app.service.io/signature, the same over {apiVersion, kind, namespace, name, spec, source}',
+    needs: 'admin',
+    run: async (stage) => {
+      const { job, answer, cluster } = await nextJob(stage, 'install', 'annotated');
+      const object = job['payload'];
+      must(isObject(object) && isObject(object['metadata']), 'an object with metadata', answer);
+      const { annotations, namespace, name } = object['metadata'];
+      must(isObject(annotations), 'annotations', answer);
+      const [header64 = '', detached, signature = ''] = String(annotations['app.service.io/signature']).split('.');
+      must(detached === '' && signature !== '', 'a compact JWS without its payload as annotation', answer);
+      const header = JSON.parse(Buffer.from(header64, 'base64url').toString('utf8')) as Record<string, unknown>;
+      must(header['cluster_id'] === cluster.id, 'cluster_id in the header', answer);
+      must(header['idempotencyKey'] === job['idempotencyKey'], 'idempotencyKey in the header', answer);
+      const config = (await cluster.get('/api/agent/config?wait=0')).json as {
+        signing_public_keys: { keys: ({ kid: string } & Record<string, string>)[] };
+      };
+      const jwk = config.signing_public_keys.keys.find(({ kid }) => kid === header['kid']);
+      must(jwk !== undefined, `key ${String(header['kid'])} among signing_public_keys`, answer);
+      const { apiVersion, kind, spec } = object;
+      const source = annotations['app.service.io/source'];
+      const content = canonicalize({ apiVersion, kind, namespace, name, spec, source }) ?? '';
+      const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: jwk['x'] ?? '' }, format: 'jwk' });
+      const input = Buffer.from(`${header64}.${content}`, 'utf8');
+      must(verify(null, input, key, Buffer.from(signature, 'base64url')), 'a signature that verifies', answer);
+    },
+  },
+  {
     id: 'payload-security.endorsed-successor',
     section: DECISIONS.register,
     heading: PAGE.security,

@@ -121,6 +121,25 @@ export const REGISTER: readonly Check[] = [
     },
   },
   {
+    id: 'register.used-token-is-audited',
+    section: DECISIONS.register,
+    heading: PAGE.register,
+    sentence: 'a registration token that is used again leaves an entry in the audit of its cluster',
+    needs: 'admin',
+    run: async (stage) => {
+      const { id, registrationToken: token } = await stage.admin.newCluster();
+      mustBe(await stage.register({ token, cluster_uid: 'conformance-audit' }), 200);
+      const entries = async (): Promise<unknown[]> => {
+        const { items } = await stage.admin.succeed('GET', `/audit?cluster=${id}&source=agent&limit=100`);
+        must(Array.isArray(items), 'a list of audit entries');
+        return items;
+      };
+      const before = await entries();
+      mustRefuse(await stage.register({ token, cluster_uid: 'conformance-audit' }), 401, 'registration_token_used');
+      must((await entries()).length > before.length, 'an entry more than before');
+    },
+  },
+  {
     id: 'register.unknown-token',
     section: DECISIONS.register,
     heading: PAGE.register,
