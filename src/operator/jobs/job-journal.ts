@@ -53,6 +53,8 @@ export class JobJournal {
   /** By slot: what is to stand there; `null`: to be emptied. */
   readonly #wanted = new Map<number, OpenJob | null>();
   readonly #uids = new Map<number, string>();
+  /** Slots whose Secret is to be written whole. */
+  readonly #lost = new Set<number>();
 
   constructor(deps: JobJournalDeps) {
     this.#deps = deps;
@@ -131,6 +133,25 @@ export class JobJournal {
     this.#queue.add(String(open.slot));
   }
 
+  /**
+   * Puts back what somebody deleted or emptied, and takes over what a Cluster resource that is gone owns: it would be
+   * collected with it.
+   *
+   * @param isOpen whether the job is still open, once that was looked at
+   * @throws KubeError
+   */
+  async mend(open: OpenJob, isOpen: () => boolean, signal: AbortSignal): Promise<void> {
+    const { api, cluster, logger } = this.#deps;
+    const secret = await api.get<SecretObject>(this.#ref(open.slot), signal);
+    const { metadata, data } = secret ?? {};
+    const isOwned = metadata?.ownerReferences?.some(({ uid }) => uid === cluster().metadata.uid) === true;
+    const isWhole = isOwned && metadata?.deletionTimestamp === undefined && data?.[JOB] !== undefined;
+    if (isWhole || !isOpen()) return;
+    logger.warn({ name: slotName(open.slot), job: open.job.id }, 'a job is missing in the journal; it is put back');
+    this.#lost.add(open.slot);
+    this.changed(open);
+  }
+
   /** The place is free again once its Secret is gone. */
   remove(open: OpenJob): void {
     this.#empty(open.slot);
@@ -154,13 +175,15 @@ export class JobJournal {
       this.#wanted.delete(slot);
       const patch = { data: { [PROGRESS]: encode(progressOf(open)) } };
       try {
-        await api.mergePatch(this.#ref(slot), patch, { fieldManager: META_FIELD_MANAGER }, signal);
+        if (this.#lost.has(slot)) await this.add(open, signal);
+        else await api.mergePatch(this.#ref(slot), patch, { fieldManager: META_FIELD_MANAGER }, signal);
       } catch (error) {
         if (!this.#wanted.has(slot)) this.#wanted.set(slot, open);
         if (!isNotFound(error)) throw error;
         // Somebody deleted it; the job is still open.
         await this.add(open, signal);
       }
+      this.#lost.delete(slot);
       return;
     }
     const uid = this.#uids.get(slot);
@@ -172,6 +195,7 @@ export class JobJournal {
     }
     this.#wanted.delete(slot);
     this.#uids.delete(slot);
+    this.#lost.delete(slot);
     this.giveBack(slot);
   }
 

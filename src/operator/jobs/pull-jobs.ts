@@ -23,6 +23,7 @@ import { JobJournal } from './job-journal.ts';
 import { JobPoll } from './job-poll.ts';
 import { JobReports } from './job-reports.ts';
 import { jobsCondition } from './jobs-condition.ts';
+import { watchJournal } from './watch-journal.ts';
 
 export interface PullJobsDeps {
   readonly api: ClusterApi;
@@ -168,6 +169,8 @@ export class PullJobs implements Reporter {
     const results = await runLoops(
       {
         'job journal': async (either) => await this.#journal.run(either),
+        'job journal, whole': async (either) =>
+          await watchJournal({ ...this.#deps, journal: this.#journal, desk: this.#desk }, either),
         'job reports': async (either) => await this.#reports.run(either),
         'job poll': async (either) => await this.#poll.run(either),
         'job deadlines': async (either) => await this.#watchDeadlines(either),

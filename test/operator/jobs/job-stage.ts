@@ -4,7 +4,7 @@ import type { Operator } from '../../../src/operator/start-operator.ts';
 import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
 import type { Job } from '../../../src/protocol/job.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
+import { systemClock, type Clock } from '../../../src/runtime/clock.ts';
 import { createLogger, type Logger } from '../../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../../src/sandbox/release-controller/chart-shelf.ts';
 import { startReleaseController } from '../../../src/sandbox/release-controller/start-release-controller.ts';
@@ -51,6 +51,7 @@ export interface JobStageOptions {
   readonly withReleases?: boolean;
   readonly config?: Partial<AgentConfig>;
   readonly logger?: Logger;
+  readonly clock?: Clock;
 }
 
 /** A control plane with a queue, and an operator that is registered with it in pull mode. */
@@ -93,13 +94,13 @@ export class JobStage implements AsyncDisposable {
       );
     }
     const stage = new JobStage(plane, world, owned.move());
-    await stage.begin(options.logger);
+    await stage.begin(options.logger, options.clock);
     await world.until('ControllersHealthy', 'True', 'ControllersRunning');
     return stage;
   }
 
-  async begin(logger?: Logger): Promise<void> {
-    this.operator = await this.world.start(systemClock, logger);
+  async begin(logger?: Logger, clock: Clock = systemClock): Promise<void> {
+    this.operator = await this.world.start(clock, logger);
   }
 
   async stop(): Promise<void> {
