@@ -61,6 +61,27 @@ describe('the one refresh after a 401', () => {
     expect(decoded(await world.secret('service-operator-credentials'), 'token')).toBe('svcagt_2');
   });
 
+  it('is asked for once a second at most, by whichever loop meets the refusal', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using world = await OperatorWorld.start();
+    await registered(plane, world);
+    const asked: number[] = [];
+    plane.intercept = ({ path }, response) => {
+      if (path !== RECOVER) return false;
+      asked.push(performance.now());
+      if (asked.length > 3) return false;
+      plane.answer(response, 503, { error: 'unavailable', message: 'not now', requestId: 'r' });
+      return true;
+    };
+    plane.tokens.clear();
+    // The poll, the configuration and the events of what it changes.
+    plane.configure({ delivery_epoch: 2, operator: { desired_version: '9.9.9' } });
+    await expect.poll(() => asked.length, { timeout: 15_000 }).toBe(4);
+    const gaps = asked.slice(1).map((time, index) => time - (asked[index] ?? 0));
+    expect(gaps).toHaveLength(3);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(990);
+  });
+
   it('takes nothing that is sealed for another use', async () => {
     await using plane = await FakeControlPlane.start();
     await using world = await OperatorWorld.start();

@@ -64,4 +64,29 @@ describe('a Secret that somebody deletes', () => {
     expect(plane.credentials.publicKey?.kid).toBe(kid);
     expect(plane.count('/api/agent/credentials/rotate')).toBe(1);
   });
+
+  it('and that held a credential which is revoked: its registration token is known to be used all the same', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using world = await OperatorWorld.start();
+    plane.accounts.set('svcreg_a', 'fresh');
+    const first = await world.start(hurried);
+    await world.join(plane.url, 'svcreg_a');
+    await expect
+      .poll(async () => (await world.read()).status?.registration?.state, { timeout: 5000 })
+      .toBe('registered');
+    await world.stop(first);
+    await remove(world, 'service-operator-credentials');
+    plane.revoke();
+
+    await world.start(hurried);
+    const { message } = await world.until('Authenticated', 'False', 'NotRegistered');
+    expect(message).toBe(
+      'There is no credential, and the registration token that is there was used by this cluster before. Run what `servicectl clusters install-command eu` prints, or put a registration token into the Secret service-system/service-operator-registration under the key token.',
+    );
+    await world.until('RegistrationTokenSpent', 'True', 'TokenSpent');
+    expect(plane.count('/api/agent/register')).toBe(1);
+    plane.accounts.set('svcreg_b', 'fresh');
+    await world.setSpec({ registration: { token: 'svcreg_b' } });
+    await world.until('Authenticated', 'True', 'Registered');
+  });
 });

@@ -47,6 +47,8 @@ export class EventBatcher {
   #heartbeat: BufferedEvent | undefined;
   #reportedDrops = 0;
   #snapshotDue = false;
+  /** In milliseconds; nothing is posted before, not even at the end. */
+  #notBefore = 0;
 
   constructor(deps: EventBatcherDeps) {
     this.#deps = deps;
@@ -88,8 +90,9 @@ export class EventBatcher {
     }
   }
 
-  /** One last attempt with what is there, at shutdown. */
+  /** One last attempt with what is there, at shutdown, where the control plane did not ask for patience. */
   async drain(signal: AbortSignal): Promise<void> {
+    if (this.#deps.clock.now().getTime() < this.#notBefore) return;
     while (this.#pending() > 0 && !signal.aborted) {
       const outcome = await this.#send(this.#take(), signal);
       if (outcome.state === 'retry') return;
@@ -125,6 +128,7 @@ export class EventBatcher {
       const { random } = this.#deps;
       const wait = askedWaitMs(afterMs, backoffMs(RETRY, failures, random), random);
       this.#deps.logger.debug({ message, wait, waiting: this.#pending() }, 'events are kept and sent again');
+      this.#notBefore = this.#deps.clock.now().getTime() + wait;
       await this.#deps.clock.sleep(wait, signal);
     } while (failures > 0 || this.#pending() >= this.#deps.batch().size);
     if (this.#snapshotDue && this.#buffer.size === 0) {

@@ -173,4 +173,17 @@ describe('the end', () => {
     await run.batcher.drain(new AbortController().signal);
     expect({ posts: run.posts.length, left: run.batcher.size }).toEqual({ posts: 2, left: 1 });
   });
+
+  it('comes without a post while the control plane has asked for patience', async () => {
+    const run = new BatcherRun();
+    run.answer = () => ({ state: 'retry', message: 'slow down', afterMs: 20_000 });
+    run.add('a');
+    await run.after(1000);
+    await run[Symbol.asyncDispose]();
+    await run.batcher.drain(new AbortController().signal);
+    expect(run.posts).toEqual([['a']]);
+    run.clock.advance(20_000);
+    await run.batcher.drain(new AbortController().signal);
+    expect(run.posts).toEqual([['a'], ['a']]);
+  });
 });

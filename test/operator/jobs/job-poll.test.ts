@@ -20,6 +20,7 @@ class PollRun implements AsyncDisposable {
   readonly faults: (string | undefined)[] = [];
   readonly taken: unknown[] = [];
   readonly poll: JobPoll;
+  readonly contact: Contact;
   room = 10;
   isPull = true;
   takes: () => number = () => 1;
@@ -40,6 +41,7 @@ class PollRun implements AsyncDisposable {
     const { clock } = this;
     this.#client = new AgentClient({ baseUrl: plane.url, caCertificate: '', userAgent: 'test', clock });
     const contact = new Contact({ clock, onChange: (state) => void this.contacts.push(state) });
+    this.contact = contact;
     const session = new AgentSession({
       contact,
       logger,
@@ -224,5 +226,60 @@ describe('a poll', () => {
     await run.pass(1000);
     run.plane.answer((await run.next()).response, 200, { jobs: [] });
     await expect.poll(() => run.faults.at(-1)).toBeUndefined();
+  });
+
+  it('is answered at once after a failure, so that the control plane is known to be back, and held after that', async () => {
+    await using run = await PollRun.start();
+    await run.hold(Infinity);
+    (await run.next()).response.destroy();
+    await run.pass(1000);
+    const { wait, response } = await run.next();
+    expect({ wait, contacts: run.contacts }).toEqual({ wait: 0, contacts: ['connected', 'reconnecting'] });
+    run.plane.answer(response, 200, { jobs: [] });
+    await expect.poll(() => run.contacts).toEqual(['connected', 'reconnecting', 'connected']);
+    expect((await run.next()).wait).toBe(33);
+  });
+
+  it('after a short one that hangs is a retry, and no held one that was cut', async () => {
+    await using run = await PollRun.start();
+    (await run.next()).response.destroy();
+    await run.pass(1000);
+    const { wait, response } = await run.next();
+    run.clock.advance(10_000);
+    response.destroy();
+    await run.pass(999);
+    expect({ wait, polls: run.polls }).toEqual({ wait: 0, polls: 2 });
+    await run.pass(1);
+    await run.next();
+  });
+
+  it('with another credential goes at once, but for what the control plane asked for', async () => {
+    await using run = await PollRun.start();
+    run.plane.refuse((await run.next()).response, 'not_found', 'there is no GET at this path');
+    await expect.poll(() => run.faults.length).toBe(1);
+    run.poll.restart();
+    const body = { error: 'rate_limited', message: 'slow down', requestId: 'r' };
+    run.plane.answer((await run.next()).response, 429, body, { 'retry-after': '20' });
+    await expect.poll(() => run.clock.sleeping).toBeGreaterThan(0);
+    run.poll.restart();
+    await run.pass(19_999);
+    expect(run.polls).toBe(2);
+    await run.pass(1);
+    await run.next();
+  });
+
+  it('of another control plane knows nothing of what was said of the one before', async () => {
+    await using run = await PollRun.start();
+    run.plane.refuse((await run.next()).response, 'not_found', 'there is no GET at this path');
+    await expect.poll(() => run.faults.length).toBe(1);
+    run.contact.moved();
+    run.poll.restart();
+    expect(run.faults.at(-1)).toBeUndefined();
+    const body = { error: 'rate_limited', message: 'slow down', requestId: 'r' };
+    run.plane.answer((await run.next()).response, 429, body, { 'retry-after': '3600' });
+    await expect.poll(() => run.clock.sleeping).toBeGreaterThan(0);
+    run.contact.moved();
+    run.poll.restart();
+    expect((await run.next()).wait).toBe(0);
   });
 });
