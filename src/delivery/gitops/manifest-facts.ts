@@ -1,5 +1,5 @@
-import { parse } from 'yaml';
-import type { Rendered } from '../../intent/rendered.ts';
+import { parseDocument } from 'yaml';
+import { MAX_MANIFEST_BYTES, type Rendered } from '../../intent/rendered.ts';
 import { INTENT_ID_ANNOTATION, SOURCE_ANNOTATION } from '../../resources/labels.ts';
 
 /** Order on the wire: an epoch, and within it a generation (decisions, "Jobs"). */
@@ -16,22 +16,33 @@ export interface ManifestFacts {
   readonly chartVersion?: string;
 }
 
-/** Reads a manifest. A person may have made nonsense of it: then there are no facts, and it may be overwritten. */
+/**
+ * Reads a manifest. A person may have made nonsense of it: then there are no facts, and it may be overwritten. Whatever
+ * stands there, it is read in time that grows with its size: the control plane does nothing else meanwhile.
+ */
 export function readManifestFacts(text: string): ManifestFacts {
-  let document: unknown;
-  try {
-    document = parse(text, { maxAliasCount: 100, logLevel: 'silent' });
-  } catch {
-    return {};
-  }
-  const annotations = at(document, 'metadata', 'annotations');
-  const source = at(annotations, SOURCE_ANNOTATION);
+  // No operator takes such a file.
+  if (Buffer.byteLength(text, 'utf8') > MAX_MANIFEST_BYTES) return {};
+  const read = readMembers(text);
+  if (read === undefined) return {};
+  const source = read('metadata', 'annotations', SOURCE_ANNOTATION);
   return facts({
-    kind: at(document, 'kind'),
+    kind: read('kind'),
     order: typeof source === 'string' ? parseOrder(source) : undefined,
-    intentId: at(annotations, INTENT_ID_ANNOTATION),
-    chartVersion: at(document, 'spec', 'chart', 'version'),
+    intentId: read('metadata', 'annotations', INTENT_ID_ANNOTATION),
+    chartVersion: read('spec', 'chart', 'version'),
   });
+}
+
+function readMembers(text: string): ((...path: readonly string[]) => unknown) | undefined {
+  try {
+    // Looking for members that are there twice takes the square of their number. And the nodes are asked themselves:
+    // a value made of them has a text for each member's name, which takes even longer for nested ones.
+    const document = parseDocument(text, { uniqueKeys: false, logLevel: 'silent' });
+    return document.errors.length > 0 ? undefined : (...path) => document.getIn(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads a tombstone. */
