@@ -97,11 +97,13 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const claims = new ReleaseClaims();
   const watches = { instances, flux, namespaces, claims };
   const unwritten = new UnwrittenStatus(deps.reporter);
+  const ended = new Set<string>();
 
   instances.onChange((object, isGone) => {
     const freed = claims.note(object, isGone);
     for (const key of [keyOf(object.metadata), ...freed]) instanceQueue.add(key);
     if (isGone) unwritten.forget(object);
+    if (isGone) ended.delete(object.metadata.uid ?? '');
     deps.onDelivered?.(object, isGone);
   });
   operations.onChange((object, isGone) => {
@@ -122,7 +124,7 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const workers = async (): Promise<void> => {
     await Promise.all([instances, operations, namespaces].map((watched) => watched.synced(signal)));
     openNamespaces();
-    const withStatus = { ...deps, unwritten };
+    const withStatus = { ...deps, unwritten, ended };
     await Promise.all([
       instanceQueue.run((key) => reconcileInstance(withStatus, watches, namesOf(key), signal), signal),
       operationQueue.run(async (key): Promise<WorkResult> => {

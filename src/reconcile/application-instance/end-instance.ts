@@ -20,10 +20,19 @@ export async function endInstance(pass: InstancePass, verdict: Verdict): Promise
     if (!(error instanceof KubeError) || isNoAnswer(error) || isNotFound(error) || isLostRace(error)) throw error;
     return keepUnwritten(pass, draft, error);
   });
-  if (saved === 'unchanged') reportStatus(pass.deps.reporter, { ...pass.instance, status: {} }, draft);
+  const { ended, reporter } = pass.deps;
+  const { uid = '' } = pass.instance.metadata;
+  if (saved === 'unchanged' && !ended.has(uid)) reportStatus(reporter, beforeEnd(pass.instance, verdict), draft);
+  ended.add(uid);
   rememberEnd(pass);
   await letGo(pass);
   return { kind: 'done' };
+}
+
+/** Of an end that another process wrote, and may not have reported: only what that changed is reported again. */
+function beforeEnd(instance: ApplicationInstance, { ready }: Verdict): ApplicationInstance {
+  const conditions = instance.status?.conditions?.filter(({ reason }) => reason !== ready.reason);
+  return { ...instance, status: { ...instance.status, ...(conditions === undefined ? {} : { conditions }) } };
 }
 
 /** So that the next pass over the tombstone does not report the same end once more. */

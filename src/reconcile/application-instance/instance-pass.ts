@@ -31,6 +31,8 @@ export interface InstanceDeps {
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
+  /** UIDs of the instances whose end this process has reported, while they are still there. */
+  readonly ended: Set<string>;
   /** The cluster's private keys, the current one first; undefined until they are read. */
   readonly keyRing?: () => readonly Secret[] | undefined;
   /** Sealed values that do not open, told once. */

@@ -32,7 +32,10 @@ export async function saveVerdict(pass: InstancePass, verdict: Verdict): Promise
   const had = (type: string): boolean => isTrue(before.status?.conditions, type);
   const has = (type: string): boolean => isTrue(draft.conditions, type);
   if (has('Ready') && !had('Ready')) tell(pass, 'Normal', RELEASE_READY_EVENT, verdict.ready.message);
-  if (before.status?.observedGeneration !== before.metadata.generation) await tellOfSignature(pass);
+  const { generation, deletionTimestamp } = before.metadata;
+  // A deletion counts as a generation, and brings no new spec.
+  const isNewSpec = before.status?.observedGeneration !== generation && deletionTimestamp === undefined;
+  if (isNewSpec) await tellOfSignature(pass);
   const bad = verdict.stalled ?? verdict.degraded;
   if ((has('Degraded') && !had('Degraded')) || (has('Stalled') && !had('Stalled'))) {
     tell(pass, 'Warning', bad?.reason ?? 'Degraded', bad?.message ?? '');

@@ -51,7 +51,9 @@ async function orphan(pass: InstancePass, isMeant: boolean): Promise<StepResult>
     ? 'spec.deletionPolicy is Orphan'
     : 'it was deleted by hand, without a tombstone of the control plane';
   const message = `${whatStays(pass)}: ${why}`;
-  pass.deps.recorder?.record(pass.instance, { type: 'Warning', reason: Reason.Orphaned, message });
+  if (!pass.deps.ended.has(pass.instance.metadata.uid ?? '')) {
+    pass.deps.recorder?.record(pass.instance, { type: 'Warning', reason: Reason.Orphaned, message });
+  }
   return await endInstance(pass, held(Reason.Orphaned, message));
 }
 
