@@ -51,8 +51,14 @@ describeRealCluster('pull mode on a real API server, with the rights of the mani
       );
       await world.bring({ action: 'uninstall', namespace: 'shop', name: 'podinfo' }, 'removed');
       await world.untilGone(ref);
-      const { items } = await world.admin.list({ apiVersion: 'v1', kind: 'Secret' }, { namespace: SYSTEM });
-      expect(items.map(({ metadata }) => metadata.name).filter((name) => name.includes('-job-'))).toEqual([]);
+      await vi.waitFor(
+        async () => {
+          const { items } = await world.admin.list({ apiVersion: 'v1', kind: 'Secret' }, { namespace: SYSTEM });
+          const names = items.map(({ metadata }) => metadata.name);
+          expect(names.filter((name) => name.startsWith('service-operator-job-'))).toEqual([]);
+        },
+        { timeout: 10_000 },
+      );
     },
   );
 });
