@@ -47,6 +47,8 @@ export class Contact {
   #answered = false;
   #message = '';
   #isAsked = true;
+  /** Silence was told, and not a failure. */
+  #isSilent = false;
   #moves = 0;
 
   constructor(deps: ContactDeps) {
@@ -90,6 +92,8 @@ export class Contact {
 
   failed(message: string): void {
     this.#failures += 1;
+    // Each change of the message is an event, and this one says no less.
+    if (this.#state === 'disconnected' && this.#isSilent) return;
     const silence = this.#deps.clock.now().getTime() - this.#lastAnswer.getTime();
     const lost = this.#failures >= FAILURES_UNTIL_DISCONNECTED || silence >= SILENCE_UNTIL_DISCONNECTED_MS;
     this.#become(lost ? 'disconnected' : 'reconnecting', message);
@@ -125,6 +129,7 @@ export class Contact {
     const why = unasked ?? `nothing came for ${SILENCE_UNTIL_DISCONNECTED_MS / 1000} s`;
     const last = this.#answered ? `; its last answer came at ${this.#lastAnswer.toISOString()}` : '';
     this.#become('disconnected', `${why}${last}`, unasked === undefined);
+    this.#isSilent = unasked === undefined;
   }
 
   #become(state: ContactState, message: string, isAsked = true): void {
@@ -134,6 +139,7 @@ export class Contact {
     this.#state = state;
     this.#message = message;
     this.#isAsked = isAsked;
+    this.#isSilent = false;
     this.#wake.ring();
     this.#deps.onChange(state, message, isAsked);
   }

@@ -34,7 +34,7 @@ export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy
     clusterId,
     mode: connectivityMode,
     deliveryEpoch: deliveryEpoch ?? 0,
-    isProjected: deliveryEpoch !== undefined,
+    ...(deliveryEpoch === undefined ? { isProjected: false } : {}),
     allowedNamespaces: status.allowedNamespaces ?? [],
     catalogEntries: status.catalogEntries ?? [],
     operationTemplates: status.operationTemplates ?? [],

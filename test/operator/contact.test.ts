@@ -103,6 +103,8 @@ describe('silence', () => {
         'connected: ',
         'disconnected: nothing came for 60 s; its last answer came at 2026-03-01T10:00:00.000Z',
       ]);
+    watched.contact.failed('refused');
+    expect(watched.story).toHaveLength(2);
     watched.contact.answered();
     await watched.pass(65_000);
     await expect.poll(() => watched.story.length).toBe(4);

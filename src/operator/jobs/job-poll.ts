@@ -63,6 +63,7 @@ export class JobPoll {
   /** Of the contact, when this loop last began anew. */
   #moves = 0;
   #wasCut = false;
+  #isFaulty = false;
   #held: AbortController | undefined;
   /** Of the configuration, as the last answer named it. */
   #revision: string | undefined;
@@ -86,7 +87,7 @@ export class JobPoll {
       this.#failures = 0;
       this.#patientUntil = 0;
       this.#revision = undefined;
-      this.#deps.onFault(undefined);
+      if (this.#isFaulty) this.#tellFault(undefined);
     }
     this.#moves = moves;
     this.#notBefore = this.#patientUntil;
@@ -144,7 +145,7 @@ export class JobPoll {
     switch (answer.state) {
       case 'ok': {
         const { jobs } = parseJobs(answer.body);
-        this.#deps.onFault(undefined);
+        this.#tellFault(undefined);
         const isSameConfig = answer.revision === this.#revision;
         this.#revision = answer.revision;
         if (jobs.length === 0) return this.#emptied(poll, isSameConfig);
@@ -161,7 +162,7 @@ export class JobPoll {
         // A refused credential stops the session, and the next call waits for it to open.
         if (answer.status === 401 || answer.status === 403) return this.#retry();
         this.#deps.logger.error({ code: answer.code, message: answer.message }, 'asking for jobs is refused');
-        this.#deps.onFault(`asking for jobs (${AGENT_PATHS.jobs}) is refused: ${answer.code}: ${answer.message}`);
+        this.#tellFault(`asking for jobs (${AGENT_PATHS.jobs}) is refused: ${answer.code}: ${answer.message}`);
         return REFUSED_MS * (1 + this.#deps.random() / 5);
       }
       case 'unavailable':
@@ -204,6 +205,11 @@ export class JobPoll {
     const wait = askedWaitMs(answer.retryAfterMs, this.#retry(), this.#deps.random);
     this.#patientUntil = this.#deps.clock.now().getTime() + wait;
     return wait;
+  }
+
+  #tellFault(message: string | undefined): void {
+    this.#isFaulty = message !== undefined;
+    this.#deps.onFault(message);
   }
 
   #pause(ms: number): void {
