@@ -49,6 +49,7 @@ export class Contact {
   #isAsked = true;
   /** Silence was told, and not a failure. */
   #isSilent = false;
+  #lastFailure = '';
   #moves = 0;
 
   constructor(deps: ContactDeps) {
@@ -92,6 +93,7 @@ export class Contact {
 
   failed(message: string): void {
     this.#failures += 1;
+    this.#lastFailure = message;
     // Each change of the message is an event, and this one says no less.
     if (this.#state === 'disconnected' && this.#isSilent) return;
     const silence = this.#deps.clock.now().getTime() - this.#lastAnswer.getTime();
@@ -126,6 +128,10 @@ export class Contact {
 
   #silent(): void {
     const unasked = this.#deps.unasked?.();
+    if (unasked === undefined && this.#failures > 0) {
+      this.#become('disconnected', this.#lastFailure);
+      return;
+    }
     const why = unasked ?? `nothing came for ${SILENCE_UNTIL_DISCONNECTED_MS / 1000} s`;
     const last = this.#answered ? `; its last answer came at ${this.#lastAnswer.toISOString()}` : '';
     this.#become('disconnected', `${why}${last}`, unasked === undefined);
