@@ -16,6 +16,7 @@ export type OperationConditionType = (typeof OPERATION_CONDITIONS)[number];
  */
 export const CLUSTER_CONDITIONS = [
   'Authenticated',
+  'ConfigurationServed',
   'Connected',
   'Disconnected',
   'BufferOverflow',
