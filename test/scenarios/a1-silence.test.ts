@@ -19,7 +19,8 @@ describe.each(['pull', 'gitops'] as const)('A1: silence is not a delete, in %s m
     await world.cluster.api.delete({ ...CREDENTIALS, name: 'service-operator-keypair' });
     await world.cluster.api.delete(CREDENTIALS);
     await world.restart(stage.clock);
-    await world.until('Authenticated', 'False', 'RegistrationRefused');
+    // Not by its long-spent token again: the control plane is not even asked.
+    await world.until('Authenticated', 'False', 'NotRegistered');
     const issued = await plane.call('POST', `/clusters/${clusterId}/registration-token`);
     await world.setSpec({ registration: { token: issued.body['registrationToken'] } });
     await world.until('Authenticated', 'True', 'Registered');
