@@ -9,6 +9,8 @@ const MARGIN_MS = 500;
 it('A4: a poll that a proxy drops silently is found within its wait and a margin; its late end changes nothing', async () => {
   await using run = await ProxiedPolls.start({ longestWaitSeconds: WAIT_SECONDS, answerTimeoutMs: MARGIN_MS });
   const { plane, proxy, clusterId } = run;
+  // Not held: it tells at once whether the control plane is there.
+  expect((await proxy.next()).wait).toBe(0);
   const dead = await proxy.next();
   dead.silence();
   const from = performance.now();
