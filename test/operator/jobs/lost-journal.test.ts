@@ -11,10 +11,10 @@ const SLOT: ObjectRef = {
   name: 'service-operator-job-00',
 };
 
-/** Real time, but for the pauses between two looks at the journal. */
+/** Real time, but for the pauses between two looks at the journal: as long as a request may take, so not too short. */
 const hurried: Clock = {
   now: () => systemClock.now(),
-  sleep: async (ms, signal) => await systemClock.sleep(ms === JOURNAL_LOOK_MS ? 50 : ms, signal),
+  sleep: async (ms, signal) => await systemClock.sleep(ms === JOURNAL_LOOK_MS ? 1000 : ms, signal),
 };
 
 /** An acknowledged job that waits for its namespace. */
