@@ -25,6 +25,8 @@ const { values } = parseArgs({
     polls: { type: 'string', default: '19800' },
     jobs: { type: 'string', default: '500' },
     'jobs-per-second': { type: 'string', default: '25' },
+    /** `NODE_OPTIONS` of the control plane. */
+    'node-options': { type: 'string', default: '' },
   },
 });
 const POLLS = Number(values.polls);
@@ -43,6 +45,7 @@ const env = {
   SERVICE_DATA_DIR: directory,
   SERVICE_ADMIN_TOKEN: ADMIN_TOKEN,
   SERVICE_LOG_LEVEL: 'warn',
+  NODE_OPTIONS: values['node-options'],
 };
 await (await startControlPlane())[Symbol.asyncDispose]();
 const pollers = await seed();
