@@ -109,8 +109,8 @@ export class JobStage implements AsyncDisposable {
   }
 
   /** Resolves once the job has a result. */
-  async result(id: string): Promise<string> {
-    await expect.poll(() => this.plane.queue.outcomes(id).length, { timeout: 15_000, interval: 10 }).toBeGreaterThan(0);
+  async result(id: string, timeout = 15_000): Promise<string> {
+    await expect.poll(() => this.plane.queue.outcomes(id).length, { timeout, interval: 10 }).toBeGreaterThan(0);
     return this.plane.queue.outcomes(id)[0] ?? '';
   }
 
