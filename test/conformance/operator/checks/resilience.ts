@@ -18,8 +18,8 @@ async function pollsMeet(stage: OperatorStage, name: string, times: number, answ
   const from = stage.plane.seen.length;
   await under(stage, fault.script, async () => {
     stage.plane.wake();
-    await stage.until(`${times} polls that met it`, () => fault.met.length === times, 20_000);
-    await stage.until('a poll after that', () => stage.plane.requests(POLL, from).length > times, 20_000);
+    await stage.until(`${times} polls that met it`, () => fault.met.length === times, 40_000);
+    await stage.until('a poll after that', () => stage.plane.requests(POLL, from).length > times, 40_000);
   });
   stage.plane.offer(applyJob(name, name, 1));
   mustEqual((await stage.result(name))['outcome'], 'succeeded', 'outcome of a job afterwards');
