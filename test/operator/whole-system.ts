@@ -3,15 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { connectCluster } from '../../src/kube/connect-cluster.ts';
 import type { ConnectivityMode } from '../../src/protocol/connectivity-mode.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
-import { createLogger } from '../../src/runtime/logger.ts';
-import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
-import { startReleaseController } from '../../src/sandbox/release-controller/start-release-controller.ts';
+import { demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
 import { RunningControlPlane } from '../control-plane/running-control-plane.ts';
 import { OperatorWorld } from './operator-world.ts';
+import { playReleases } from './play-releases.ts';
 
 /** A control plane, a cluster with a release controller, and an operator, joined in the mode that is asked for. */
 export class WholeSystem implements AsyncDisposable {
@@ -41,23 +39,7 @@ export class WholeSystem implements AsyncDisposable {
     await using owned = new AsyncDisposableStack();
     const plane = owned.use(await RunningControlPlane.start(clock, more.env));
     const world = owned.use(await OperatorWorld.start());
-    const api = owned.use(
-      connectCluster({
-        kubeconfig: { kind: 'text', yaml: world.cluster.sandbox.kubeconfig() },
-        userAgent: 'release-controller',
-        clock: systemClock,
-        random: Math.random,
-      }),
-    );
-    owned.use(
-      startReleaseController({
-        api,
-        clock: systemClock,
-        logger: createLogger('test', 'silent'),
-        charts: new ChartShelf(demoCharts()),
-        timing: { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 },
-      }),
-    );
+    owned.use(playReleases(world, demoCharts()));
     await plane.putPodinfo();
     const created = await plane.call('POST', '/clusters', {
       slug: 'eu',

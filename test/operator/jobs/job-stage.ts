@@ -1,16 +1,15 @@
 import { expect } from 'vitest';
-import { connectCluster } from '../../../src/kube/connect-cluster.ts';
 import type { Operator } from '../../../src/operator/start-operator.ts';
 import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
 import type { Job } from '../../../src/protocol/job.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { systemClock, type Clock } from '../../../src/runtime/clock.ts';
-import { createLogger, type Logger } from '../../../src/runtime/logger.ts';
-import { ChartShelf, demoCharts } from '../../../src/sandbox/release-controller/chart-shelf.ts';
-import { startReleaseController } from '../../../src/sandbox/release-controller/start-release-controller.ts';
+import type { Logger } from '../../../src/runtime/logger.ts';
+import { demoCharts } from '../../../src/sandbox/release-controller/chart-shelf.ts';
 import { anInstance, CHART_URL, type InstanceOptions } from '../../reconcile/manifests.ts';
 import { FakeControlPlane } from '../fake-control-plane.ts';
 import { OperatorWorld } from '../operator-world.ts';
+import { playReleases } from '../play-releases.ts';
 
 export const CATALOG = [
   { entry: 'podinfo', chart: { type: 'oci', url: CHART_URL, name: 'podinfo' }, versions: '>=6.5.0 <7' },
@@ -75,22 +74,11 @@ export class JobStage implements AsyncDisposable {
     plane.configure({ catalog_entries: [...CATALOG] });
     await world.join(plane.url, 'svcreg_a');
     if (options.withReleases === true) {
-      const api = owned.use(
-        connectCluster({
-          kubeconfig: { kind: 'text', yaml: world.cluster.sandbox.kubeconfig() },
-          userAgent: 'release-controller',
-          clock: systemClock,
-          random: Math.random,
-        }),
-      );
       owned.use(
-        startReleaseController({
-          api,
-          clock: systemClock,
-          logger: createLogger('test', 'silent'),
-          charts: new ChartShelf(demoCharts().map((chart) => ({ ...chart, url: CHART_URL }))),
-          timing: { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 },
-        }),
+        playReleases(
+          world,
+          demoCharts().map((chart) => ({ ...chart, url: CHART_URL })),
+        ),
       );
     }
     const stage = new JobStage(plane, world, owned.move());
