@@ -161,8 +161,8 @@ export class DeliveryLoop {
     const take = (receipt: Receipt): void => {
       const intent = waiting.get(receipt.intentId);
       if (intent === undefined) return;
-      if (receipt.state === 'retry') {
-        unfinished ??= receipt.message;
+      if (receipt.state !== 'delivered' && receipt.state !== 'refused') {
+        unfinished ??= 'message' in receipt ? receipt.message : `${receipt.branch} waits for review`;
         return;
       }
       waiting.delete(receipt.intentId);

@@ -7,7 +7,7 @@ import { storeReceipt } from './store/receipts.ts';
 import { configTopic } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
-export type FinalReceipt = Exclude<Receipt, { state: 'retry' }>;
+export type FinalReceipt = Exclude<Receipt, { state: 'retry' | 'proposed' | 'moved' }>;
 
 interface Taken {
   readonly intent: QueuedIntent;

@@ -9,7 +9,26 @@ export type Probe =
   | { readonly state: 'ready' }
   | { readonly state: 'unreachable' | 'forbidden'; readonly message: string };
 
-/** What became of one intent of a batch. Only `delivered` and `refused` are final; `retry` is tried again later. */
+/** A blob that a commit changes: `path` is relative to the cluster's directory, `before` and `after` are blob ids. */
+export interface BlobPin {
+  readonly path: string;
+  /** Absent: nothing stood there. */
+  readonly before?: string;
+  /** Absent: nothing stands there any more. */
+  readonly after?: string;
+}
+
+/** How a Git transport brings an intent to the branch where it is not to land there at once. */
+export type Review =
+  /** On a branch of its own. `replaces` is that branch's head now, where there is one. */
+  | { readonly kind: 'propose'; readonly branch: string; readonly replaces?: string }
+  /** Onto the branch, and only if what was approved is still what it means: else the receipt is `moved`. */
+  | { readonly kind: 'merge'; readonly pins: readonly BlobPin[]; readonly approvedBy: readonly string[] };
+
+/** What a transport is given. */
+export type DeliveryItem = Rendered & { readonly review?: Review };
+
+/** What became of one intent of a batch. All but `retry` are final for this batch; that is tried again later. */
 export type Receipt =
   | {
       readonly state: 'delivered';
@@ -24,6 +43,19 @@ export type Receipt =
       /** The delivery itself has stored this receipt, in the same transaction. */
       readonly stored?: true;
     }
+  /** A person has to look at it first. */
+  | {
+      readonly state: 'proposed';
+      readonly intentId: string;
+      readonly branch: string;
+      readonly title: string;
+      /** Commit of the branch that it stands on; absent where the branch does not exist yet. */
+      readonly base?: string;
+      readonly head: string;
+      readonly pins: readonly BlobPin[];
+    }
+  /** A merge whose pins do not hold any more: it is to be proposed anew. */
+  | { readonly state: 'moved'; readonly intentId: string; readonly message: string }
   | { readonly state: 'refused'; readonly intentId: string; readonly reason: string; readonly message: string }
   | { readonly state: 'retry'; readonly intentId: string; readonly message: string };
 
@@ -32,7 +64,7 @@ export interface Delivery extends AsyncDisposable {
   /** Reachable, and may it write? Leaves no trace. */
   probe(signal: AbortSignal): Promise<Probe>;
   /** Yields one receipt per intent of the batch, each as soon as it is true. Repeating a batch delivers nothing twice. */
-  deliver(batch: readonly Rendered[], signal: AbortSignal): AsyncIterable<Receipt>;
+  deliver(batch: readonly DeliveryItem[], signal: AbortSignal): AsyncIterable<Receipt>;
 }
 
 /** One object that a source wants in the cluster. `key` names it for `settle`: a path in Git, a job id. */

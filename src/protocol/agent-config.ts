@@ -33,6 +33,21 @@ export const DEFAULT_INTERVALS: Intervals = {
 export const GitCredential = Type.Object({ username: Type.String(), password: Type.String() });
 export type GitCredential = Static<typeof GitCredential>;
 
+/** A line of `allowed_signers` (ssh-keygen(1)): whose signature of a commit counts. */
+export const AllowedSigner = Type.Object({
+  principal: Type.String({ maxLength: 256 }),
+  /** `ssh-ed25519 AAAA…`. */
+  public_key: Type.String({ maxLength: 1024 }),
+});
+export type AllowedSigner = Static<typeof AllowedSigner>;
+
+/** When a prune is held until a person accepts it: more than `fraction` of the objects and more than `objects` of them, or all. */
+export const PruneBreaker = Type.Object({
+  fraction: Type.Number({ minimum: 0, maximum: 1 }),
+  objects: Type.Integer({ minimum: 0, maximum: 100_000 }),
+});
+export type PruneBreaker = Static<typeof PruneBreaker>;
+
 /** In gitops mode: where the operator reads, and what it should have applied. */
 export const GitSourceConfig = Type.Object({
   url: Type.String(),
@@ -45,6 +60,11 @@ export const GitSourceConfig = Type.Object({
   credential_jwe: Type.Optional(Type.String()),
   /** The same in the clear: only for a cluster without a key, and only over TLS. */
   credential: Type.Optional(GitCredential),
+  /** Commits that none of these signed are not read; absent: signatures are not looked at. */
+  allowed_signers: Type.Optional(Type.Array(AllowedSigner, { maxItems: 200 })),
+  /** Objects whose files vanished are deleted, behind the breaker; absent or false: they are kept and reported. */
+  prune_on_removal: Type.Optional(Type.Boolean()),
+  prune_breaker: Type.Optional(PruneBreaker),
 });
 export type GitSourceConfig = Static<typeof GitSourceConfig>;
 

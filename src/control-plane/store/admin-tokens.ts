@@ -5,6 +5,8 @@ import type { Database, OrganizationRow } from './schema.ts';
 /** Who calls the admin API: one token of one organization. `name` is the actor in audit and commits. */
 export interface AdminIdentity {
   readonly name: string;
+  /** What it may approve as. */
+  readonly roles: readonly string[];
   readonly organization: Pick<OrganizationRow, 'id' | 'name'>;
 }
 
@@ -20,6 +22,7 @@ export async function putAdminToken(
       token_hash: hashToken(admin.token),
       organization_id: admin.organizationId,
       name: admin.name,
+      roles: null,
       created_at: admin.now.toISOString(),
       expires_at: null,
     })
@@ -56,10 +59,18 @@ export async function findAdmin(db: Kysely<Database>, token: string, now: Date):
   const row = await db
     .selectFrom('admin_tokens')
     .innerJoin('organizations', 'organizations.id', 'admin_tokens.organization_id')
-    .select(['token_hash', 'admin_tokens.name as actor', 'expires_at', 'organizations.id', 'organizations.name'])
+    .select([
+      'token_hash',
+      'admin_tokens.name as actor',
+      'roles',
+      'expires_at',
+      'organizations.id',
+      'organizations.name',
+    ])
     .where('token_hash', '=', digest)
     .executeTakeFirst();
   if (row === undefined || !equalConstantTime(row.token_hash, digest)) return { state: 'unknown' };
   if (row.expires_at !== null && row.expires_at <= now.toISOString()) return { state: 'expired' };
-  return { state: 'valid', identity: { name: row.actor, organization: { id: row.id, name: row.name } } };
+  const roles = JSON.parse(row.roles ?? '[]') as string[];
+  return { state: 'valid', identity: { name: row.actor, roles, organization: { id: row.id, name: row.name } } };
 }

@@ -36,8 +36,9 @@ export type PendingCluster = Omit<
   | 'require_client_certificate'
   | 'registered_at'
   | 'own_intervals'
+  | 'git_settings'
 > &
-  Partial<Pick<ClusterRow, 'own_intervals'>>;
+  Partial<Pick<ClusterRow, 'own_intervals' | 'git_settings'>>;
 
 /**
  * A new identity record, Pending until its operator registers.
@@ -47,6 +48,7 @@ export type PendingCluster = Omit<
 export async function insertPendingCluster(trx: Kysely<Database>, cluster: PendingCluster): Promise<ClusterRow> {
   const row: ClusterRow = {
     own_intervals: null,
+    git_settings: null,
     ...cluster,
     status: 'Pending',
     disabled_at: null,

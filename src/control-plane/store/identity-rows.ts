@@ -12,6 +12,8 @@ export interface AdminTokenRow {
   token_hash: string;
   organization_id: string;
   name: string;
+  /** JSON list: what the bearer may approve as; null: none. */
+  roles: string | null;
   created_at: string;
   expires_at: string | null;
 }

@@ -5,11 +5,18 @@ import { initialTables } from './migrations/0001-initial-tables.ts';
 import { requestKeys } from './migrations/0002-request-keys.ts';
 import { desiredOperatorVersion } from './migrations/0003-desired-operator-version.ts';
 import { pullAndIdentity } from './migrations/0004-pull-and-identity.ts';
+import { gitEngine } from './migrations/0005-git-engine.ts';
 import type { Migration } from './migrations/migration.ts';
 import type { Database } from './schema.ts';
 
 /** In order. A released migration is never edited; a change is a new one at the end. */
-export const MIGRATIONS: readonly Migration[] = [initialTables, requestKeys, desiredOperatorVersion, pullAndIdentity];
+export const MIGRATIONS: readonly Migration[] = [
+  initialTables,
+  requestKeys,
+  desiredOperatorVersion,
+  pullAndIdentity,
+  gitEngine,
+];
 
 interface MigrationTable {
   schema_migrations: { number: number; name: string; applied_at: string };

@@ -24,7 +24,7 @@ export type DeliveredIntent = Pick<
 export async function storeReceipt(
   trx: Kysely<Database>,
   intent: DeliveredIntent,
-  receipt: Exclude<Receipt, { state: 'retry' }>,
+  receipt: Extract<Receipt, { state: 'delivered' | 'refused' }>,
   at: string,
 ): Promise<boolean> {
   if (receipt.state === 'refused') {

@@ -42,6 +42,11 @@ export async function ensureRepositoryRow(
     branch: EMBEDDED_BRANCH,
     layout: 'flat',
     embedded: 1,
+    host: null,
+    host_settings: null,
+    credentials_sealed: null,
+    credential_info: null,
+    probe: null,
     created_at: now.toISOString(),
   };
   await trx.insertInto('repositories').values(made).execute();

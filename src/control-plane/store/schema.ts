@@ -11,9 +11,11 @@ import type {
   SigningKeyRow,
 } from './identity-rows.ts';
 import type { InstallationRow, LeaseRow } from './replica-rows.ts';
+import type { CommitSigningKeyRow, ProposalReviewRow, ProposalRow } from './review-rows.ts';
 
 export type * from './identity-rows.ts';
 export type * from './job-rows.ts';
+export type * from './review-rows.ts';
 
 /**
  * The database, one interface a table. Portable between SQLite and PostgreSQL: times are RFC 3339 UTC with milliseconds
@@ -44,6 +46,9 @@ export interface Database {
   channel_messages: ChannelMessageRow;
   channel_webhooks: ChannelWebhookRow;
   channel_outbox: ChannelOutboxRow;
+  proposals: ProposalRow;
+  proposal_reviews: ProposalReviewRow;
+  commit_signing_keys: CommitSigningKeyRow;
 }
 
 export interface ClusterRow {
@@ -72,6 +77,8 @@ export interface ClusterRow {
   own_intervals: string | null;
   repository_id: string | null;
   git_directory: string | null;
+  /** JSON `GitSettings`: review, prune and signatures; null: the defaults. */
+  git_settings: string | null;
   /** Tree id of `git_directory` at the remote's tip. */
   desired_revision: string | null;
   applied_revision: string | null;
@@ -112,6 +119,16 @@ export interface RepositoryRow {
   layout: 'flat' | 'sharded';
   /** 1: a bare repository of the embedded host. */
   embedded: number;
+  /** What kind of host another host is; null: the embedded one. */
+  host: 'git' | 'github' | 'gitlab' | 'gitea' | null;
+  /** JSON: address of its API, certificate roots, how it is logged in to. Nothing secret. */
+  host_settings: string | null;
+  /** Compact JWE under the master key: the credentials, the proxy's address, the webhook's secret. */
+  credentials_sealed: string | null;
+  /** JSON: kind and expiry of each credential, to be shown. */
+  credential_info: string | null;
+  /** JSON: what the last probe found, and when. */
+  probe: string | null;
   created_at: string;
 }
 
