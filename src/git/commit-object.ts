@@ -26,6 +26,23 @@ export function commitObject(parts: {
   return { type: 'commit', id: objectId('commit', bytes), bytes };
 }
 
+/** Armored signature of a commit's bytes, as Git keeps it in a `gpgsig` header (`SSH SIGNATURE` or `PGP SIGNATURE`). */
+export type CommitSigner = (payload: Buffer) => Promise<string>;
+
+/** `commit` with its signature; the same commit where nobody signs. What is signed is the commit without the signature. */
+export async function signedCommit(commit: NewObject, sign: CommitSigner | undefined): Promise<NewObject> {
+  if (sign === undefined) return commit;
+  const endOfHeader = commit.bytes.indexOf('\n\n') + 1;
+  // Each line after a header's first starts with a space, an empty line too.
+  const folded = (await sign(commit.bytes)).trimEnd().replaceAll('\n', '\n ');
+  const bytes = Buffer.concat([
+    commit.bytes.subarray(0, endOfHeader),
+    Buffer.from(`gpgsig ${folded}\n`, 'latin1'),
+    commit.bytes.subarray(endOfHeader),
+  ]);
+  return { type: 'commit', id: objectId('commit', bytes), bytes };
+}
+
 /** Tree id of a commit's bytes. @throws on anything else */
 export function treeOfCommit(bytes: Buffer): string {
   const match = /^tree ([0-9a-f]{40})\n/.exec(bytes.toString('latin1', 0, 48));

@@ -1,4 +1,4 @@
-import type { Identity } from '../../git/commit-object.ts';
+import type { CommitSigner, Identity } from '../../git/commit-object.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
 import { MissingObjectError } from '../../git/branch-copy.ts';
@@ -20,6 +20,7 @@ export interface DeliverBatchDeps {
   readonly layout: RepositoryLayout;
   readonly mintCredential: (scope: readonly ScopeEntry[], signal: AbortSignal) => Promise<GitCredential>;
   readonly committer: Identity;
+  readonly signCommit?: CommitSigner;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;

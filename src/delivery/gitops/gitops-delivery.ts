@@ -1,4 +1,4 @@
-import type { Identity } from '../../git/commit-object.ts';
+import type { CommitSigner, Identity } from '../../git/commit-object.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
 import { MODE_DIRECTORY } from '../../git/git-tree.ts';
@@ -26,6 +26,8 @@ export interface GitopsDeliveryDeps {
   /** A write credential for exactly these directories; an empty scope is asked for to probe and to read. */
   readonly mintCredential: (scope: readonly ScopeEntry[], signal: AbortSignal) => Promise<GitCredential>;
   readonly committer: Identity;
+  /** Signs every commit; the same signature for the same bytes, as a chain that is planned again must be the same. */
+  readonly signCommit?: CommitSigner;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;

@@ -1,5 +1,5 @@
 import { commitMessage } from '../../git/commit-message.ts';
-import { commitObject, type Identity } from '../../git/commit-object.ts';
+import { commitObject, signedCommit, type CommitSigner, type Identity } from '../../git/commit-object.ts';
 import { EMPTY_TREE_ID, type NewObject } from '../../git/git-object.ts';
 import { MODE_FILE, type GitTree } from '../../git/git-tree.ts';
 import { differOnlyUnder, editTree, findEntry, TreeEditError, type FileEdit } from '../../git/tree-edit.ts';
@@ -41,6 +41,7 @@ export interface PlanDeps {
   readonly reader: BlobReader;
   readonly layout: RepositoryLayout;
   readonly committer: Identity;
+  readonly signCommit?: CommitSigner;
   readonly tombstones: ExpiredTombstones;
   readonly now: Date;
 }
@@ -112,7 +113,7 @@ async function planOne(
     throw new TreeEditError(directory, 'is not all that the commit would change');
   }
   for (const object of objects) overlay.addBlob(object);
-  const commit = commitObject({
+  const unsigned = commitObject({
     tree: rootId,
     parent: tip.commit,
     identity: deps.committer,
@@ -128,6 +129,7 @@ async function planOne(
       },
     }),
   });
+  const commit = await signedCommit(unsigned, deps.signCommit);
   return {
     commit: { rendered, directory, id: commit.id, objects: [...objects, commit] },
     tip: { commit: commit.id, root: rootId },
