@@ -10,7 +10,12 @@ export const RoleName = Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9
 export const RequiredApprovals = Type.Object(
   {
     count: Type.Integer({ minimum: 0, maximum: 20 }),
-    roles: Type.Optional(Type.Record(RoleName, Type.Integer({ minimum: 1, maximum: 20 }), { maxProperties: 20 })),
+    roles: Type.Optional(
+      Type.Record(RoleName, Type.Integer({ minimum: 1, maximum: 20 }), {
+        maxProperties: 20,
+        additionalProperties: false,
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -3,6 +3,7 @@ import { AppError } from '../protocol/app-error.ts';
 import { encryptTo } from '../protocol/jwe.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { gitSettingsOf } from './git-settings.ts';
 import type { MasterKey } from './master-key.ts';
 import { currentAgentCredential } from './store/agent-credentials.ts';
 import { findCluster } from './store/clusters.ts';
@@ -44,10 +45,13 @@ export class GitSources {
     if (cluster.connectivity_mode !== 'gitops' || repositoryId === null || path === null) return undefined;
     const repository = await findRepositoryById(this.#deps.store.db, repositoryId);
     if (repository === undefined) return undefined;
+    const settings = gitSettingsOf(cluster);
     const source: GitSourceConfig = {
       url: repository.embedded === 1 ? repositoryUrl(this.#deps.baseUrl(), repository.name) : repository.url,
       branch: repository.branch,
       path,
+      // The breaker matters only to what prunes.
+      ...(settings.pruneOnRemoval ? { prune_on_removal: true, prune_breaker: settings.pruneBreaker } : {}),
       ...(cluster.desired_revision === null ? {} : { desired_revision: cluster.desired_revision }),
     };
     const key = storedPublicKey(cluster.public_key);

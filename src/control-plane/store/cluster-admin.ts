@@ -44,6 +44,7 @@ export type ClusterChange = Pick<
   | 'intervals'
   | 'own_intervals'
   | 'security'
+  | 'git_settings'
   | 'deliver_intents'
   | 'require_client_certificate'
   | 'desired_operator_version'

@@ -99,7 +99,7 @@ describe('POST /clusters', () => {
     ['text instead of a list', { slug: 'a', allowedNamespaces: 'shop' }, 400, '/allowedNamespaces'],
     ['a display name of two lines', { slug: 'a', displayName: 'a\nb' }, 400, '/displayName'],
     ['git in pull mode', { slug: 'a', git: { repository: 'fleet' } }, 400, '/git'],
-    ['review by proposals', { slug: 'a', connectivityMode: 'gitops', git: { review: 'proposal' } }, 400, '/git/review'],
+    ['another review', { slug: 'a', connectivityMode: 'gitops', git: { review: 'none' } }, 400, '/git/review'],
     [
       'a repository that climbs',
       { slug: 'a', connectivityMode: 'gitops', git: { repository: '../x' } },
@@ -173,7 +173,7 @@ describe('PATCH /clusters/{id}', () => {
     const answer = await plane.call('PATCH', '/clusters/kept', {
       slug: 'a',
       connectivityMode: 'pull',
-      git: {},
+      git: { repository: 'other' },
       id: 'x',
     });
     expect(answer).toMatchObject({ status: 400, body: { error: 'constraint_violated' } });
@@ -181,7 +181,7 @@ describe('PATCH /clusters/{id}', () => {
       expect.stringMatching(/^\/id cannot be changed: /),
       expect.stringMatching(/^\/slug cannot be changed: /),
       '/connectivityMode cannot be changed yet: a cluster keeps the mode that it was created with',
-      expect.stringMatching(/^\/git cannot be changed yet: /),
+      expect.stringMatching(/^\/git\/repository cannot be changed yet: /),
     ]);
   });
 

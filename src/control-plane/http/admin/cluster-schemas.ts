@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
 import { EntryName, NamespaceName, Slug } from '../../../protocol/names.ts';
+import { GitChange } from './git-change.ts';
 import { IntervalsChange } from './intervals-change.ts';
 import { SecurityChange } from '../../cluster-settings.ts';
 
@@ -33,15 +34,7 @@ export const CreateCluster = Type.Object(
     connectivityMode: Type.Optional(ConnectivityMode),
     intervals: Type.Optional(IntervalsChange),
     security: Type.Optional(SecurityChange),
-    git: Type.Optional(
-      Type.Object(
-        {
-          repository: Type.Optional(EntryName),
-          review: Type.Optional(Type.Unsafe<'direct' | 'proposal'>({ type: 'string', enum: ['direct', 'proposal'] })),
-        },
-        strict,
-      ),
-    ),
+    git: Type.Optional(Type.Object({ repository: Type.Optional(EntryName), ...GitChange.properties }, strict)),
   },
   strict,
 );
@@ -56,6 +49,8 @@ export const PatchCluster = Type.Object(
     /** null: follows the organization in all of them. */
     intervals: Type.Optional(Type.Union([IntervalsChange, Type.Null()])),
     security: Type.Optional(SecurityChange),
+    /** Of a cluster in gitops mode. */
+    git: Type.Optional(GitChange),
     requireClientCertificate: Type.Optional(
       Type.Boolean({ description: 'whether writes of the operator need its client certificate' }),
     ),

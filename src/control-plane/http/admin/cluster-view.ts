@@ -5,6 +5,7 @@ import { operatorSupport, type OperatorSupport } from '../../../protocol/version
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import { intervalsOf, namesIn, securityOf, type SecuritySettings } from '../../cluster-settings.ts';
+import { gitSettingsOf, type GitSettings } from '../../git-settings.ts';
 import { ownIntervalsOf } from '../../organization-settings.ts';
 import { currentAgentCredential } from '../../store/agent-credentials.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
@@ -44,8 +45,7 @@ export interface ClusterView {
     readonly url: string;
     readonly branch: string;
     readonly path: string;
-    readonly review: 'direct';
-  };
+  } & Required<GitSettings>;
   /** UID of the namespace kube-system of the cluster that the record is bound to. */
   readonly clusterUid?: string;
   readonly conditions: readonly Condition[];
@@ -146,7 +146,7 @@ async function viewGit(deps: ClusterViewDeps, row: ClusterRow): Promise<ClusterV
     url: repository.embedded === 1 ? repositoryUrl(deps.baseUrl(), repository.name) : repository.url,
     branch: repository.branch,
     path: row.git_directory,
-    review: 'direct',
+    ...gitSettingsOf(row),
   };
 }
 

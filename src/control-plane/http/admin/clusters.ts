@@ -19,6 +19,7 @@ import { viewCluster } from './cluster-view.ts';
 import { createCluster } from './create-cluster.ts';
 import { refuseUnseenCertificate } from './client-authority.ts';
 import { refuseFixedFields } from './fixed-fields.ts';
+import { changeGitSettings, gitSettingsText, refuseWithoutGit } from './git-change.ts';
 import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { refuseOperatorVersion } from './operator-version.ts';
@@ -63,6 +64,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     refuseOperatorVersion(request.body.operatorVersion);
     const { id, changed } = await deps.store.write(async (trx) => {
       const row = await requireCluster(trx, organization.id, request.params.cluster);
+      if (request.body.git !== undefined) refuseWithoutGit(row);
       const change = changeOf(row, request.body, await findSettings(trx, organization.id));
       const fields = new Set(Object.keys(change).map((column) => column.replace('own_', '')));
       if (Object.keys(change).length === 0) return { id: row.id, changed: false };
@@ -100,6 +102,17 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
           summary: `cluster ${row.slug}: ${securityText(change.security)}; was: ${securityText(row.security)}`,
         });
       }
+      if (change.git_settings !== undefined) {
+        await appendAudit(trx, {
+          organizationId: organization.id,
+          at: deps.clock.now().toISOString(),
+          source: 'user',
+          kind: 'GitSettingsChanged',
+          clusterId: row.id,
+          actor: name,
+          summary: `cluster ${row.slug}: ${gitSettingsText(change.git_settings)}; was: ${gitSettingsText(row.git_settings)}`,
+        });
+      }
       return { id: row.id, changed: true };
     });
     if (changed) deps.wakeups.notify(configTopic(id));
@@ -131,6 +144,7 @@ function changeOf(row: ClusterRow, body: PatchCluster, settings: OrganizationSet
     allowed_operation_templates: json(body.allowedOperationTemplates),
     ...changeOfIntervals(row, body, settings),
     security: body.security === undefined ? undefined : json({ ...securityOf(row), ...body.security }),
+    git_settings: body.git === undefined ? undefined : changeGitSettings(row.git_settings, body.git),
     require_client_certificate:
       body.requireClientCertificate === undefined ? undefined : Number(body.requireClientCertificate),
     deliver_intents: body.deliverIntents === undefined ? undefined : Number(body.deliverIntents),

@@ -17,6 +17,7 @@ import type { ClusterRow, Database } from '../../store/schema.ts';
 import { isUniqueViolation } from '../../store/store-error.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import type { CreateCluster } from './cluster-schemas.ts';
+import { changeGitSettings } from './git-change.ts';
 import { changeIntervals } from './intervals-change.ts';
 
 /** A registration token, to be shown once. */
@@ -36,14 +37,18 @@ export async function createCluster(
   admin: AdminIdentity,
   body: CreateCluster,
 ): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
-  refuseWhatIsNotBuilt(body);
+  refuseContradictions(body);
+  const { repository: _, ...git } = body.git ?? {};
+  const gitSettings = changeGitSettings(null, git);
   const repositoryName = body.connectivityMode === 'gitops' ? (body.git?.repository ?? DEFAULT_REPOSITORY) : undefined;
   if (repositoryName !== undefined) {
     // First, so that a fault here leaves no record whose registration token nobody has seen.
     await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), { branch: EMBEDDED_BRANCH });
   }
   try {
-    return await deps.store.write(async (trx) => await insertCluster(trx, deps, admin, body, repositoryName));
+    return await deps.store.write(
+      async (trx) => await insertCluster(trx, deps, admin, body, { repositoryName, gitSettings }),
+    );
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new AppError('conflict', `there is a cluster ${body.slug} already; a slug is never used twice`, {
@@ -79,7 +84,7 @@ async function insertCluster(
   deps: AdminDeps,
   admin: AdminIdentity,
   body: CreateCluster,
-  repositoryName: string | undefined,
+  { repositoryName, gitSettings }: { readonly repositoryName: string | undefined; readonly gitSettings: string | null },
 ): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
   const at = deps.clock.now().toISOString();
   await refuseSpentSlug(trx, admin.organization.id, body.slug);
@@ -103,6 +108,7 @@ async function insertCluster(
     own_intervals: JSON.stringify(ownIntervals),
     repository_id: repository?.id ?? null,
     git_directory: repository === undefined ? null : clusterDirectory(repository.layout, body.slug),
+    git_settings: gitSettings,
     created_at: at,
   });
   const registration = await issueRegistrationToken(trx, deps, row.id, admin.name);
@@ -127,13 +133,9 @@ async function refuseSpentSlug(trx: Kysely<Database>, organizationId: string, sl
   });
 }
 
-function refuseWhatIsNotBuilt(body: CreateCluster): void {
+function refuseContradictions(body: CreateCluster): void {
   if (isClusterId(body.slug)) {
     throw refusal([{ path: '/slug', message: 'has the form of a cluster id; choose another' }]);
-  }
-  if (body.git?.review === 'proposal') {
-    const message = 'must be direct: review by proposals is not in this version';
-    throw refusal([{ path: '/git/review', message, allowed: ['direct'] }]);
   }
   if (body.git !== undefined && body.connectivityMode !== 'gitops') {
     throw refusal([{ path: '/git', message: 'belongs to connectivityMode gitops only' }]);

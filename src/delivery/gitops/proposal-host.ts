@@ -1,0 +1,66 @@
+/** A pull or merge request as its Git host has it now. */
+export interface HostedProposal {
+  readonly number: number;
+  /** Where a person reads it. */
+  readonly url: string;
+  /**
+   * `merged` is what the host says; whether it was merged as what was proposed, the branch says (the blobs that it holds).
+   */
+  readonly state: 'open' | 'closed' | 'merged';
+  /** Head of its branch as the host knows it. */
+  readonly headCommit?: string;
+  /** Commit of the target branch that the host's merge made. */
+  readonly mergeCommit?: string;
+  /** Who closed or merged it, as the host names people. */
+  readonly closedBy?: string;
+  /** Reviews that count now, the newest of each person: for the view; the host itself holds merges to its own rules. */
+  readonly reviews: readonly { readonly kind: 'approve' | 'reject'; readonly actor: string; readonly at: string }[];
+}
+
+/** What a pull or merge request is opened or rewritten with. */
+export interface ProposalText {
+  /** One line. */
+  readonly title: string;
+  /** Markdown. */
+  readonly body: string;
+}
+
+export interface NewProposal extends ProposalText {
+  /** Branch that it brings, without `refs/heads/`. It is there already. */
+  readonly headBranch: string;
+  readonly targetBranch: string;
+}
+
+/**
+ * Pull and merge requests of one repository on its host. Every call is bounded in time and repeated with jitter where that
+ * is safe; a credential is never in what is thrown.
+ *
+ * Each method may throw `ProposalHostFault`.
+ */
+export interface ProposalHost {
+  /** The open one of that head branch where there is one, brought up to the text; else a new one. */
+  open(proposal: NewProposal, signal: AbortSignal): Promise<HostedProposal>;
+  /** Undefined: the host does not have it. */
+  find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined>;
+  update(number: number, text: ProposalText, signal: AbortSignal): Promise<void>;
+  comment(number: number, markdown: string, signal: AbortSignal): Promise<void>;
+  /** Merges it only if its head is still `headCommit`. Merged already is no fault. */
+  merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal>;
+  /** Closes it without merging, the comment first where there is one. Closed, merged or gone already is no fault. */
+  close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void>;
+}
+
+/** Why a host did not do what it was asked for. */
+export class ProposalHostFault extends Error {
+  /**
+   * `unavailable`: the same again may work; `forbidden`: the credential may not; `refused`: the host's rules are against it
+   * (a missing approval, a failed check, a conflict); `moved`: the head is another commit than the one that was named.
+   */
+  readonly kind: 'unavailable' | 'forbidden' | 'refused' | 'moved';
+
+  constructor(kind: ProposalHostFault['kind'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ProposalHostFault';
+    this.kind = kind;
+  }
+}
