@@ -20,6 +20,7 @@ import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
 import { installRoutes } from './http/install.ts';
+import { pageRoutes } from './http/page.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { openMasterKey } from './master-key.ts';
@@ -152,6 +153,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     gitSourceFor: async (cluster) => await gitSources.of(cluster),
   });
   gitRoutes(app, { host });
+  pageRoutes(app);
   started.defer(async () => await close(app, host, clock));
   const ownUrl = await listen(app, config, tls === undefined ? 'http' : 'https');
   if (url === '') url = ownUrl;
