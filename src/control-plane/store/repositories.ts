@@ -47,6 +47,7 @@ export async function ensureRepositoryRow(
     credentials_sealed: null,
     credential_info: null,
     probe: null,
+    layout_move: null,
     created_at: now.toISOString(),
   };
   await trx.insertInto('repositories').values(made).execute();

@@ -129,6 +129,8 @@ export interface RepositoryRow {
   credential_info: string | null;
   /** JSON: what the last probe found, and when. */
   probe: string | null;
+  /** JSON `LayoutMove`: to which layout it is being moved, until Git and the clusters' rows have it; null: not moving. */
+  layout_move: string | null;
   created_at: string;
 }
 

@@ -8,6 +8,7 @@ export const gitEngine: Migration = {
   name: 'git-engine',
   up: async (db) => {
     await addTexts(db, 'repositories', ['host', 'host_settings', 'credentials_sealed', 'credential_info', 'probe']);
+    await addTexts(db, 'repositories', ['layout_move']);
     await addTexts(db, 'clusters', ['git_settings']);
     await addTexts(db, 'admin_tokens', ['roles']);
     await proposals(db);
