@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
+import { addAdminTokenCommands } from './admin-token-commands.ts';
 import { addChannelCommands } from './channel-commands.ts';
 import { addClientAuthorityCommand } from './client-authority-command.ts';
 import { addClusterCommands } from './cluster-commands.ts';
@@ -32,6 +33,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addClusterCommands(program, deps);
   addChannelCommands(program, deps);
   addSigningKeyCommands(program, deps);
+  addAdminTokenCommands(program, deps);
   addRecoveryKeyCommands(program, deps);
   addResealCommand(program, deps);
   addClientAuthorityCommand(program, deps);

@@ -6,7 +6,7 @@ import type { Store } from './store/open-store.ts';
 import { DEFAULT_ORGANIZATION, ensureOrganization } from './store/organizations.ts';
 
 /** Actor of the token in SERVICE_ADMIN_TOKEN. */
-const CONFIGURED_ADMIN = 'admin';
+export const CONFIGURED_ADMIN = 'admin';
 /** Actor of the token that the first start makes. */
 const FIRST_ADMIN = 'first-admin';
 
@@ -41,7 +41,7 @@ export async function makeFirstAdmin(deps: FirstStartDeps): Promise<Secret | und
   const made = mintToken('svcadm', randomBytes);
   return await store.write(async (trx) => {
     const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
-    if (await hasAdminToken(trx, organizationId)) return undefined;
+    if (await hasAdminToken(trx, organizationId, clock.now())) return undefined;
     await putAdminToken(trx, { organizationId, name: FIRST_ADMIN, token: made.expose(), now: clock.now() });
     return made;
   });

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { equalConstantTime, hashToken } from '../../protocol/token.ts';
-import type { Database, OrganizationRow } from './schema.ts';
+import type { AdminTokenRow, Database, OrganizationRow } from './schema.ts';
 
 /** Who calls the admin API: one token of one organization. `name` is the actor in audit and commits. */
 export interface AdminIdentity {
@@ -15,11 +15,15 @@ export async function putAdminToken(
   trx: Kysely<Database>,
   admin: { readonly organizationId: string; readonly name: string; readonly token: string; readonly now: Date },
 ): Promise<void> {
+  const before = await findAdminToken(trx, admin.organizationId, admin.name);
+  const hash = hashToken(admin.token);
+  // The same as before: made anew, what was approved with it would no longer count.
+  if (before?.token_hash === hash) return;
   await deleteAdminToken(trx, admin.organizationId, admin.name);
   await trx
     .insertInto('admin_tokens')
     .values({
-      token_hash: hashToken(admin.token),
+      token_hash: hash,
       organization_id: admin.organizationId,
       name: admin.name,
       roles: null,
@@ -37,12 +41,47 @@ export async function deleteAdminToken(trx: Kysely<Database>, organizationId: st
   await trx.deleteFrom('admin_tokens').where('organization_id', '=', organizationId).where('name', '=', name).execute();
 }
 
-/** Whether anybody can still come in. */
-export async function hasAdminToken(db: Kysely<Database>, organizationId: string): Promise<boolean> {
+export async function findAdminToken(
+  db: Kysely<Database>,
+  organizationId: string,
+  name: string,
+): Promise<AdminTokenRow | undefined> {
+  return await db
+    .selectFrom('admin_tokens')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where('name', '=', name)
+    .executeTakeFirst();
+}
+
+/** By name; those of `names` alone, or at most `limit` of those after `after`. */
+export async function listAdminTokens(
+  db: Kysely<Database>,
+  organizationId: string,
+  which: { readonly names: readonly string[] } | { readonly limit: number; readonly after: string | undefined },
+): Promise<AdminTokenRow[]> {
+  let query = db.selectFrom('admin_tokens').selectAll().where('organization_id', '=', organizationId).orderBy('name');
+  if ('names' in which) {
+    if (which.names.length === 0) return [];
+    return await query.where('name', 'in', which.names).execute();
+  }
+  if (which.after !== undefined) query = query.where('name', '>', which.after);
+  return await query.limit(which.limit).execute();
+}
+
+/** Whether anybody can still come in, with another token than that of the name `except`. */
+export async function hasAdminToken(
+  db: Kysely<Database>,
+  organizationId: string,
+  now: Date,
+  except = '',
+): Promise<boolean> {
   const row = await db
     .selectFrom('admin_tokens')
     .select('token_hash')
     .where('organization_id', '=', organizationId)
+    .where('name', '<>', except)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now.toISOString())]))
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

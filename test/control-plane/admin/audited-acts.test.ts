@@ -30,6 +30,11 @@ const ACTS: readonly Act[] = [
   { route: 'PUT /catalog/:name', path: () => '/catalog/podinfo', body: () => PODINFO, audited: 'CatalogEntryUpdated' },
   { route: 'POST /clusters', body: () => CLUSTER, audited: 'ClusterCreated' },
   { route: 'PATCH /clusters/:cluster', body: () => ({ displayName: 'other' }), audited: 'ClusterUpdated' },
+  {
+    route: 'PATCH /clusters/:cluster',
+    body: () => ({ git: { merge: 'manual' } }),
+    audited: 'GitSettingsChanged',
+  },
   { route: 'PATCH /clusters/:cluster', body: () => ({ operatorVersion: '0.2.0' }), audited: 'OperatorVersionSet' },
   { route: 'POST /clusters/:cluster/registration-token', audited: 'RegistrationTokenIssued' },
   { route: 'POST /clusters/:cluster/install-link', audited: 'InstallLinkIssued' },
@@ -83,6 +88,8 @@ const ACTS: readonly Act[] = [
     path: () => '/repositories/fleet/read-credential',
     audited: 'GitReadCredentialIssued',
   },
+  { route: 'POST /admin-tokens', body: () => ({ name: 'anna' }), audited: 'AdminTokenCreated' },
+  { route: 'DELETE /admin-tokens/:token', path: () => '/admin-tokens/anna', audited: 'AdminTokenDeleted' },
   {
     route: 'POST /channel/webhooks',
     body: () => ({ name: 'chat', url: receiver.url }),

@@ -5,6 +5,7 @@ import { auditRefusals } from '../audit-refusals.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
+import { adminTokenRoutes } from './admin-tokens.ts';
 import { auditRoutes } from './audit.ts';
 import { authenticateAdmin } from './authenticate.ts';
 import { catalogRoutes } from './catalog.ts';
@@ -53,6 +54,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       jobRoutes(scope, deps);
       recoveryKeyRoutes(scope, deps);
       reportRoutes(scope, deps);
+      adminTokenRoutes(scope, deps);
       auditRoutes(scope, deps);
       channelRoutes(scope, deps);
       channelWebhookRoutes(scope, deps);

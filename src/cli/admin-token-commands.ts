@@ -1,0 +1,85 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { CliDeps } from './cli-deps.ts';
+import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { listAll } from './list-all.ts';
+import { textTable } from './text-table.ts';
+
+interface ListedToken {
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly createdAt: string;
+  readonly expiresAt?: string;
+  readonly expired: boolean;
+}
+
+interface CreateOptions extends ConnectionOptions {
+  readonly role: readonly string[];
+  readonly expiresIn?: number;
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
+
+/** `servicectl admin-tokens list|create|delete` */
+export function addAdminTokenCommands(program: Command, deps: CliDeps): void {
+  const tokens = program
+    .command('admin-tokens')
+    .description('who may call the admin API, and as what they may approve');
+
+  withConnection(tokens.command('list'))
+    .description('prints name, roles and expiry of each token; the tokens themselves are stored nowhere')
+    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
+    .action(async (options: ConnectionOptions & { readonly output: 'table' | 'json' }) => {
+      const items = await listAll<ListedToken>(options, deps, '/admin-tokens');
+      deps.out(options.output === 'json' ? `${JSON.stringify({ items }, null, 2)}\n` : tokenTable(items));
+    });
+
+  withConnection(tokens.command('create'))
+    .argument('<name>', 'of the person or program: it stands in the audit log and in commits')
+    .description('makes a token and prints it alone, this once: meant for a file or a pipe')
+    .option('--role <role>', 'what it may approve as; may be given more than once', collect, [])
+    .option('--expires-in <time>', 'such as 12h or 90d; without it, it does not expire', seconds)
+    .action(async (name: string, { role: roles, expiresIn, ...options }: CreateOptions) => {
+      const body = { name, roles, ...(expiresIn === undefined ? {} : { expiresInSeconds: expiresIn }) };
+      const { token } = await callControlPlane<{ readonly token: string }>(
+        options,
+        deps,
+        'POST',
+        '/admin-tokens',
+        body,
+      );
+      deps.out(`${token}\n`);
+    });
+
+  withConfirmation(withConnection(tokens.command('delete')))
+    .argument('<name>', 'see servicectl admin-tokens list')
+    .description('ends a token at once; approvals given with it no longer count')
+    .action(async (name: string, options: ConnectionOptions & Confirmation) => {
+      confirm(options, `ends the token ${name} at once, and what it approved and is not merged yet no longer counts`);
+      await callControlPlane(options, deps, 'DELETE', `/admin-tokens/${encodeURIComponent(name)}`);
+      deps.out(`admin token ${name} is deleted\n`);
+    });
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+function seconds(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const factor = UNIT_SECONDS[unit];
+  if (factor === undefined) throw new InvalidArgumentError('It is a number with m, h or d, such as 30m, 12h or 90d.');
+  return Number(count) * factor;
+}
+
+function tokenTable(items: readonly ListedToken[]): string {
+  return textTable([
+    ['NAME', 'ROLES', 'CREATED', 'EXPIRES'],
+    ...items.map(({ name, roles, createdAt, expiresAt, expired }) => [
+      name,
+      roles.length === 0 ? '-' : roles.join(','),
+      createdAt,
+      expiresAt === undefined ? 'never' : expired ? `expired ${expiresAt}` : expiresAt,
+    ]),
+  ]);
+}
