@@ -1,0 +1,189 @@
+import { Type, type Static } from 'typebox';
+import { ProposalHostFault, type HostedProposal, type NewProposal, type ProposalText } from '../proposal-host.ts';
+import { HostClient, wordsOf, type HostAnswer, type HostApi } from './host-client.ts';
+import { hostShape } from './host-shape.ts';
+import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
+import { answersOf, newestOfEach } from './review-answers.ts';
+
+const User = Type.Union([Type.Null(), Type.Object({ login: Type.String() })]);
+const NullableText = Type.Optional(Type.Union([Type.Null(), Type.String()]));
+
+const PullRequest = Type.Object({
+  number: Type.Integer({ minimum: 1 }),
+  html_url: Type.String(),
+  state: Type.String(),
+  merged: Type.Boolean(),
+  updated_at: Type.String(),
+  merge_commit_sha: NullableText,
+  merged_by: Type.Optional(User),
+  head: Type.Object({ ref: Type.String(), sha: Type.String() }),
+  base: Type.Object({ ref: Type.String() }),
+});
+type PullRequest = Static<typeof PullRequest>;
+
+const parseRequest = hostShape('Gitea', PullRequest);
+const parseRequests = hostShape('Gitea', Type.Array(PullRequest));
+const parseReviews = hostShape(
+  'Gitea',
+  Type.Array(
+    Type.Object({
+      state: Type.String(),
+      user: Type.Optional(User),
+      dismissed: Type.Optional(Type.Boolean()),
+      submitted_at: NullableText,
+    }),
+  ),
+);
+
+const ANSWERS = { APPROVED: 'approve', REQUEST_CHANGES: 'reject', DISMISSED: 'none' } as const;
+/** Pages of open pull requests that are searched for one of a branch: the list has no filter by it. */
+const MAX_SEARCHED = 20;
+const STYLES = ['merge', 'rebase', 'rebase-merge', 'squash', 'fast-forward-only'];
+
+/**
+ * Pull requests of Gitea and Forgejo (`routers/api/v1/repo/pull.go`, `modules/structs/pull.go` in their sources; the API's
+ * page `/api/swagger`). One head branch has one open pull request into a base at the most; a second is refused with 409.
+ */
+export class GiteaHost implements PolledHost {
+  readonly repository: string;
+  readonly #client: HostClient;
+  readonly #base: string;
+
+  constructor(api: HostApi) {
+    this.repository = `${api.owner}/${api.name}`;
+    this.#base = `/repos/${encodeURIComponent(api.owner)}/${encodeURIComponent(api.name)}`;
+    this.#client = new HostClient(api, {
+      title: 'Gitea',
+      headers: { accept: 'application/json' },
+      authorization: (token) => `token ${token}`,
+      needs: "the scopes 'write:repository' and 'write:issue', of an account that may write to the repository",
+    });
+  }
+
+  async open(proposal: NewProposal, signal: AbortSignal): Promise<HostedProposal> {
+    const { title, body, headBranch: head, targetBranch: base } = proposal;
+    const created = await this.#client.call(
+      { method: 'POST', path: `${this.#base}/pulls`, body: { title, body, head, base }, takes: [201, 409] },
+      signal,
+    );
+    if (created.status === 201) return { ...describe(parseRequest(created.body)), reviews: [] };
+    const known = await this.#ofBranch(head, base, signal);
+    if (known === undefined) throw this.#client.fault('refused', 'does not open the pull request', created);
+    await this.update(known.number, proposal, signal);
+    return { ...describe(known), reviews: [] };
+  }
+
+  async find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined> {
+    const got = await this.#client.call(
+      { method: 'GET', path: `${this.#base}/pulls/${number}`, takes: [200, 404] },
+      signal,
+    );
+    if (got.status === 404) {
+      // The same status hides a repository that the credential may not see.
+      await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
+      return undefined;
+    }
+    return { ...describe(parseRequest(got.body)), reviews: await this.#reviews(number, signal) };
+  }
+
+  async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
+    await this.#edit(number, { title, body }, signal);
+  }
+
+  async comment(number: number, markdown: string, signal: AbortSignal): Promise<void> {
+    const path = `${this.#base}/issues/${number}/comments`;
+    await this.#client.call({ method: 'POST', path, body: { body: markdown }, takes: [201] }, signal);
+  }
+
+  async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
+    const known = await this.find(number, signal);
+    if (known === undefined) throw new ProposalHostFault('refused', `Gitea has no pull request ${number}`);
+    if (known.state === 'merged') return known;
+    const body = { Do: await this.#style(signal), head_commit_id: headCommit };
+    const path = `${this.#base}/pulls/${number}/merge`;
+    const merged = await this.#client.call({ method: 'POST', path, body, takes: [200, 404, 405, 409] }, signal);
+    if (merged.status !== 200) throw this.#refusal(merged);
+    return (await this.find(number, signal)) ?? known;
+  }
+
+  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void> {
+    const known = await this.find(number, signal);
+    if (known === undefined || known.state !== 'open') return;
+    if (comment !== undefined) await this.comment(number, comment, signal);
+    await this.#edit(number, { state: 'closed' }, signal);
+  }
+
+  async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
+    return await readChanges(cursor, async (page, etag) => {
+      const query = { state: 'all', sort: 'recentupdate', limit: String(PAGE_SIZE), page: String(page) };
+      const path = `${this.#base}/pulls`;
+      const got = await this.#client.call({ method: 'GET', path, query, etag, takes: [200, 304] }, signal);
+      if (got.status === 304) return 'same';
+      const items = parseRequests(got.body).map((request) => ({ ...describe(request), changedAt: request.updated_at }));
+      return { items, etag: got.etag };
+    });
+  }
+
+  #refusal(answer: HostAnswer): ProposalHostFault {
+    const words = wordsOf(answer.body);
+    const what = 'does not merge the pull request';
+    if (answer.status === 409 && /out of date/i.test(words)) return this.#client.fault('moved', what, answer);
+    if (answer.status === 405 && /not allowed to merge/i.test(words)) {
+      return this.#client.fault('forbidden', what, answer);
+    }
+    // It has not looked yet whether the branch can be merged.
+    const isPassing = answer.status === 405 && /try again later/i.test(words);
+    return this.#client.fault(isPassing ? 'unavailable' : 'refused', what, answer);
+  }
+
+  async #ofBranch(branch: string, base: string, signal: AbortSignal): Promise<PullRequest | undefined> {
+    for (let page = 1; page <= MAX_SEARCHED; page += 1) {
+      const query = { state: 'open', sort: 'recentupdate', limit: String(PAGE_SIZE), page: String(page) };
+      const got = await this.#client.call({ method: 'GET', path: `${this.#base}/pulls`, query, takes: [200] }, signal);
+      const requests = parseRequests(got.body);
+      const found = requests.find((request) => request.head.ref === branch && request.base.ref === base);
+      if (found !== undefined || requests.length === 0) return found;
+    }
+    return undefined;
+  }
+
+  async #edit(number: number, body: Record<string, string>, signal: AbortSignal): Promise<void> {
+    // Gitea answers an edit with 201.
+    await this.#client.call(
+      { method: 'PATCH', path: `${this.#base}/pulls/${number}`, body, takes: [200, 201] },
+      signal,
+    );
+  }
+
+  /** How the repository merges unless somebody chooses; older versions do not tell. */
+  async #style(signal: AbortSignal): Promise<string> {
+    const got = await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
+    const style = ((got.body ?? {}) as Record<string, unknown>)['default_merge_style'];
+    return typeof style === 'string' && STYLES.includes(style) ? style : 'merge';
+  }
+
+  async #reviews(number: number, signal: AbortSignal): Promise<HostedProposal['reviews']> {
+    const path = `${this.#base}/pulls/${number}/reviews`;
+    const got = await this.#client.call({ method: 'GET', path, takes: [200, 403, 404] }, signal);
+    if (got.status !== 200) return [];
+    const reviews = parseReviews(got.body).map(({ state, dismissed, user, submitted_at: at }) => ({
+      state: dismissed === true ? 'DISMISSED' : state,
+      actor: user?.login,
+      at,
+    }));
+    return newestOfEach(answersOf(reviews, ANSWERS));
+  }
+}
+
+function describe(request: PullRequest): Omit<HostedProposal, 'reviews'> {
+  const { number, html_url: url, merged, head, merge_commit_sha: sha, merged_by: by } = request;
+  return {
+    number,
+    url,
+    state: merged ? 'merged' : request.state === 'open' ? 'open' : 'closed',
+    // Empty once the branch is gone.
+    ...(head.sha === '' ? {} : { headCommit: head.sha }),
+    ...(merged && typeof sha === 'string' ? { mergeCommit: sha } : {}),
+    ...(by === undefined || by === null ? {} : { closedBy: by.login }),
+  };
+}

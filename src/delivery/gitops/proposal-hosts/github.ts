@@ -1,0 +1,209 @@
+import { Type, type Static } from 'typebox';
+import { ProposalHostFault, type HostedProposal, type NewProposal, type ProposalText } from '../proposal-host.ts';
+import { HostClient, wordsOf, type HostApi } from './host-client.ts';
+import { hostShape } from './host-shape.ts';
+import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
+import { answersOf, newestOfEach } from './review-answers.ts';
+
+const User = Type.Union([Type.Null(), Type.Object({ login: Type.String() })]);
+const NullableText = Type.Union([Type.Null(), Type.String()]);
+
+/** What is read of a pull request: of one, and of one in a list, which has neither `merged` nor `merged_by`. */
+const PullRequest = Type.Object({
+  number: Type.Integer({ minimum: 1 }),
+  html_url: Type.String(),
+  state: Type.String(),
+  updated_at: Type.String(),
+  merged_at: NullableText,
+  merge_commit_sha: Type.Optional(NullableText),
+  merged_by: Type.Optional(User),
+  head: Type.Object({ sha: Type.String(), ref: Type.String() }),
+});
+type PullRequest = Static<typeof PullRequest>;
+
+const parseRequest = hostShape('GitHub', PullRequest);
+const parseRequests = hostShape('GitHub', Type.Array(PullRequest));
+const parseIssue = hostShape('GitHub', Type.Object({ closed_by: Type.Optional(User) }));
+const parseReviews = hostShape(
+  'GitHub',
+  Type.Array(Type.Object({ state: Type.String(), user: User, submitted_at: Type.Optional(NullableText) })),
+);
+const parseMerge = hostShape('GitHub', Type.Object({ sha: Type.String() }));
+
+const ANSWERS = { APPROVED: 'approve', CHANGES_REQUESTED: 'reject', DISMISSED: 'none' } as const;
+
+/**
+ * Pull requests of GitHub (docs.github.com/en/rest/pulls/pulls, …/rest/issues/comments, version 2022-11-28), of GitHub
+ * Enterprise Server too. One head branch has one open pull request into a base at the most; a second is refused with 422.
+ */
+export class GithubHost implements PolledHost {
+  readonly repository: string;
+  readonly #client: HostClient;
+  readonly #owner: string;
+  readonly #base: string;
+
+  constructor(api: HostApi) {
+    this.repository = `${api.owner}/${api.name}`;
+    this.#owner = api.owner;
+    this.#base = `/repos/${encodeURIComponent(api.owner)}/${encodeURIComponent(api.name)}`;
+    this.#client = new HostClient(api, {
+      title: 'GitHub',
+      headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
+      authorization: (token) => `Bearer ${token}`,
+      needs:
+        "the permissions 'Pull requests: read and write' and 'Contents: read and write' (of a classic token: the scope 'repo')",
+    });
+  }
+
+  async open(proposal: NewProposal, signal: AbortSignal): Promise<HostedProposal> {
+    const { title, body, headBranch, targetBranch } = proposal;
+    const known = await this.#ofBranch(headBranch, targetBranch, signal);
+    if (known !== undefined) {
+      await this.update(known.number, proposal, signal);
+      return { ...describe(known), reviews: [] };
+    }
+    const created = await this.#client.call(
+      {
+        method: 'POST',
+        path: `${this.#base}/pulls`,
+        body: { title, body, head: headBranch, base: targetBranch },
+        takes: [201, 422],
+      },
+      signal,
+    );
+    if (created.status === 201) return { ...describe(parseRequest(created.body)), reviews: [] };
+    // Opened in between, by a request of ours whose answer was lost.
+    const meanwhile = await this.#ofBranch(headBranch, targetBranch, signal);
+    if (meanwhile !== undefined) return { ...describe(meanwhile), reviews: [] };
+    // The branch was pushed a moment ago, and GitHub has yet to notice.
+    const isUnseen = /"field":"head"/.test(wordsOf(created.body));
+    throw this.#client.fault(isUnseen ? 'unavailable' : 'refused', 'does not open the pull request', created);
+  }
+
+  async find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined> {
+    const got = await this.#client.call(
+      { method: 'GET', path: `${this.#base}/pulls/${number}`, takes: [200, 404] },
+      signal,
+    );
+    if (got.status === 404) {
+      // The same status hides a repository that the credential may not see.
+      await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
+      return undefined;
+    }
+    const request = parseRequest(got.body);
+    const found = describe(request);
+    const closedBy = found.state === 'closed' ? await this.#closedBy(number, signal) : found.closedBy;
+    return {
+      ...found,
+      ...(closedBy === undefined ? {} : { closedBy }),
+      reviews: await this.#reviews(number, signal),
+    };
+  }
+
+  async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
+    await this.#edit(number, { title, body }, signal);
+  }
+
+  async comment(number: number, markdown: string, signal: AbortSignal): Promise<void> {
+    const path = `${this.#base}/issues/${number}/comments`;
+    await this.#client.call({ method: 'POST', path, body: { body: markdown }, takes: [201] }, signal);
+  }
+
+  async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
+    const known = await this.find(number, signal);
+    if (known === undefined) throw new ProposalHostFault('refused', `GitHub has no pull request ${number}`);
+    if (known.state === 'merged') return known;
+    const method = await this.#mergeMethod(signal);
+    const merged = await this.#client.call(
+      {
+        method: 'PUT',
+        path: `${this.#base}/pulls/${number}/merge`,
+        body: { sha: headCommit, merge_method: method },
+        takes: [200, 405, 409, 422],
+      },
+      signal,
+    );
+    if (merged.status === 200) return { ...known, state: 'merged', mergeCommit: parseMerge(merged.body).sha };
+    if (merged.status === 409) throw this.#client.fault('moved', 'has another head of the pull request', merged);
+    // A merge into a branch that moves at this moment; the words are all that tells it from a rule.
+    const mayPass = merged.status === 405 && /base branch was modified/i.test(wordsOf(merged.body));
+    throw this.#client.fault(mayPass ? 'unavailable' : 'refused', 'does not merge the pull request', merged);
+  }
+
+  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void> {
+    const known = await this.find(number, signal);
+    if (known === undefined || known.state !== 'open') return;
+    if (comment !== undefined) await this.comment(number, comment, signal);
+    await this.#edit(number, { state: 'closed' }, signal);
+  }
+
+  async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
+    return await readChanges(cursor, async (page, etag) => {
+      const query = {
+        state: 'all',
+        sort: 'updated',
+        direction: 'desc',
+        per_page: String(PAGE_SIZE),
+        page: String(page),
+      };
+      const got = await this.#client.call(
+        { method: 'GET', path: `${this.#base}/pulls`, query, etag, takes: [200, 304] },
+        signal,
+      );
+      if (got.status === 304) return 'same';
+      const items = parseRequests(got.body).map((request) => ({ ...describe(request), changedAt: request.updated_at }));
+      return { items, etag: got.etag };
+    });
+  }
+
+  async #ofBranch(branch: string, base: string, signal: AbortSignal): Promise<PullRequest | undefined> {
+    const query = { state: 'open', head: `${this.#owner}:${branch}`, base, per_page: '10' };
+    const got = await this.#client.call({ method: 'GET', path: `${this.#base}/pulls`, query, takes: [200] }, signal);
+    // An unknown owner in `head` makes GitHub pass the filter over.
+    return parseRequests(got.body).find(({ head }) => head.ref === branch);
+  }
+
+  async #edit(number: number, body: Record<string, string>, signal: AbortSignal): Promise<void> {
+    await this.#client.call({ method: 'PATCH', path: `${this.#base}/pulls/${number}`, body, takes: [200] }, signal);
+  }
+
+  /** The first that the repository allows: each brings the same blobs, and a merge commit keeps ours as it was signed. */
+  async #mergeMethod(signal: AbortSignal): Promise<'merge' | 'squash' | 'rebase'> {
+    const got = await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
+    const allowed = (got.body ?? {}) as Record<string, unknown>;
+    // Absent for a credential that may not push.
+    if (allowed['allow_merge_commit'] !== false) return 'merge';
+    return allowed['allow_squash_merge'] === false ? 'rebase' : 'squash';
+  }
+
+  async #closedBy(number: number, signal: AbortSignal): Promise<string | undefined> {
+    const path = `${this.#base}/issues/${number}`;
+    const got = await this.#client.call({ method: 'GET', path, takes: [200, 403, 404] }, signal);
+    return got.status === 200 ? parseIssue(got.body).closed_by?.login : undefined;
+  }
+
+  async #reviews(number: number, signal: AbortSignal): Promise<HostedProposal['reviews']> {
+    const path = `${this.#base}/pulls/${number}/reviews`;
+    const got = await this.#client.call({ method: 'GET', path, query: { per_page: '100' }, takes: [200] }, signal);
+    const reviews = parseReviews(got.body).map(({ state, user, submitted_at: at }) => ({
+      state,
+      actor: user?.login,
+      at,
+    }));
+    return newestOfEach(answersOf(reviews, ANSWERS));
+  }
+}
+
+function describe(request: PullRequest): Omit<HostedProposal, 'reviews'> {
+  const { number, html_url: url, head, merged_at: mergedAt, merge_commit_sha: sha, merged_by: by } = request;
+  const isMerged = mergedAt !== null;
+  return {
+    number,
+    url,
+    state: isMerged ? 'merged' : request.state === 'open' ? 'open' : 'closed',
+    headCommit: head.sha,
+    // Until it is merged this is a commit that GitHub makes to try.
+    ...(isMerged && typeof sha === 'string' ? { mergeCommit: sha } : {}),
+    ...(by === undefined || by === null ? {} : { closedBy: by.login }),
+  };
+}
