@@ -50,6 +50,12 @@ export function treeOfCommit(bytes: Buffer): string {
   return match[1];
 }
 
+/** Ids of a commit's parents, the first one first. */
+export function parentsOfCommit(bytes: Buffer): string[] {
+  const header = bytes.toString('latin1', 0, Math.max(0, bytes.indexOf('\n\n')));
+  return [...header.matchAll(/^parent ([0-9a-f]{40})$/gm)].map(([, id = '']) => id);
+}
+
 /** Git ends a name at `<`, `>` or a line break. */
 function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for

@@ -43,6 +43,26 @@ export class GitTree {
     for (const [key, slot] of this.#index()) yield [nameOf(key), { mode: slot.mode, id: this.#idOf(slot) }];
   }
 
+  /** As `entries`, the names one character a byte: one that is not UTF-8 stays whole. Plain ASCII is the same in both. */
+  *rawEntries(): IterableIterator<readonly [string, TreeEntry]> {
+    for (const [key, slot] of this.#index()) yield [key, { mode: slot.mode, id: this.#idOf(slot) }];
+  }
+
+  /** A directory of these entries, whose names are as `rawEntries` gives them. */
+  static of(entries: ReadonlyMap<string, TreeEntry>): GitTree {
+    const sorted = [...entries]
+      .map(([name, entry]) => ({ name, entry, key: sortKey(name, entry.mode) }))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    return new GitTree(
+      Buffer.concat(
+        sorted.flatMap(({ name, entry }) => [
+          Buffer.from(`${entry.mode} ${name}\0`, 'latin1'),
+          Buffer.from(entry.id, 'hex'),
+        ]),
+      ),
+    );
+  }
+
   get size(): number {
     return this.#index().size;
   }
@@ -73,11 +93,9 @@ export class GitTree {
 
   /** A name in this directory that a case-folding file system would take for `name`, and that is not it. */
   twinOf(name: string): string | undefined {
-    const folded = foldCase(name);
-    for (const key of this.#index().keys()) {
-      const other = nameOf(key);
-      if (other !== name && foldCase(other) === folded) return other;
-    }
+    const own = bytesKey(name);
+    const folded = foldedName(own);
+    for (const key of this.#index().keys()) if (key !== own && foldedName(key) === folded) return nameOf(key);
     return undefined;
   }
 
@@ -126,6 +144,21 @@ function sortKey(key: string, mode: string): string {
   return mode === MODE_DIRECTORY ? `${key}/` : key;
 }
 
-function foldCase(name: string): string {
-  return name.normalize('NFC').toLowerCase();
+const FOLDED_ALREADY = /^(?:[a-z0-9._-]*[a-z0-9_-])?$/;
+/** Code points that HFS+ does not see in a name (`next_hfs_char` in git's utf8.c). */
+// eslint-disable-next-line no-misleading-character-class -- the joiners are listed one by one on purpose
+const UNSEEN = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
+/**
+ * What a name is to a file system that sees no difference of case, of composition, of characters without a width, of dots
+ * and spaces at the end, or of a stream: two names that fold to one are one file there. `key` is one character a byte.
+ */
+export function foldedName(key: string): string {
+  if (FOLDED_ALREADY.test(key)) return key;
+  const seen = nameOf(key)
+    .replace(UNSEEN, '')
+    .replace(/:.*$/s, '')
+    .replace(/[. ]+$/, '');
+  // Upper case first: `ß` and `ſ` have no lower case that others share.
+  return bytesKey(seen.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC'));
 }

@@ -1,9 +1,9 @@
 import type { EmbeddedHost } from '../../git/embedded-host/embedded-host.ts';
-import type { GitAuthorization, ScopeEntry } from '../../git/embedded-host/git-access.ts';
+import type { GitAuthorization } from '../../git/embedded-host/git-access.ts';
 import { REQUEST_ID_HEADER } from '../../protocol/agent-config.ts';
 import { isWellFormedToken } from '../../protocol/token.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { findGitCredential } from '../store/git-credentials.ts';
+import { findGitCredential, type StoredScope } from '../store/git-credentials.ts';
 import type { Store } from '../store/open-store.ts';
 import type { HttpServer } from './server.ts';
 
@@ -32,8 +32,8 @@ export function authorizeGit(deps: {
       return undefined;
     }
     if (row.repository_name !== repository) return { access: 'none' };
-    return row.access === 'read'
-      ? { access: 'read' }
-      : { access: 'write', scope: JSON.parse(row.scope ?? '[]') as ScopeEntry[] };
+    if (row.access === 'read') return { access: 'read' };
+    const scope = JSON.parse(row.scope ?? '[]') as StoredScope;
+    return 'moves' in scope ? { access: 'write', scope: [], moves: scope.moves } : { access: 'write', scope };
   };
 }

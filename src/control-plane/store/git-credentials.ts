@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { DirectoryMove } from '../../git/directory-moves.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import { newId } from '../../protocol/ids.ts';
 import { hashToken, mintToken } from '../../protocol/token.ts';
@@ -6,12 +7,15 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { Database, GitCredentialRow } from './schema.ts';
 
+/** `git_credentials.scope`: directories to write in, or directories that one commit moves. */
+export type StoredScope = readonly ScopeEntry[] | { readonly moves: readonly DirectoryMove[] };
+
 export interface GitCredentialRequest {
   readonly repositoryId: string;
   readonly lifetimeMs: number;
   /** `write` with the only directories that it may change; `read` for a cluster, or for a person (null). */
   readonly use:
-    | { readonly access: 'write'; readonly scope: readonly ScopeEntry[] }
+    | { readonly access: 'write'; readonly scope: StoredScope }
     | { readonly access: 'read'; readonly clusterId: string | null };
 }
 

@@ -1,3 +1,5 @@
+import type { DirectoryMove } from '../directory-moves.ts';
+
 /** One directory that a write credential may change, and the cluster whose commits may change it. */
 export interface ScopeEntry {
   readonly clusterId: string;
@@ -8,7 +10,12 @@ export interface ScopeEntry {
 /** What a Git credential may do in one repository. A write credential may read too. */
 export type GitAccess =
   | { readonly access: 'read' }
-  | { readonly access: 'write'; readonly scope: readonly ScopeEntry[] };
+  | {
+      readonly access: 'write';
+      readonly scope: readonly ScopeEntry[];
+      /** Instead of writing in directories: one commit that moves exactly these and changes nothing. */
+      readonly moves?: readonly DirectoryMove[];
+    };
 
 /** `none`: the token is good, but for another repository; the host then answers 404, as if there were no such one. */
 export type GitAuthorization = GitAccess | { readonly access: 'none' };
