@@ -14,7 +14,7 @@ import { decryptWith, encryptTo, generateEncryptionKeypair } from '../src/protoc
 import { judgeSignature } from '../src/reconcile/policy/judge-signature.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createLogger } from '../src/runtime/logger.ts';
-import { median } from './cluster-repository.ts';
+import { median } from './git/repository.ts';
 
 /**
  * What signing, verifying and sealing add to one intent, beside rendering it, for manifests of three sizes. Signing is with

@@ -3,7 +3,7 @@
  * repository of many cluster directories: by `src/git`, and by isomorphic-git with its cache kept warm. Same repository,
  * same edit, in turns, nothing sent.
  *
- *   node bench/git-objects.ts [--directories 1000,10000] [--rounds 20]
+ *   node bench/git/objects.ts [--directories 1000,10000] [--rounds 20]
  */
 import * as fs from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,13 +12,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packObjects, readTree, writeBlob, writeCommit, writeTree } from 'isomorphic-git';
 import { pino } from 'pino';
-import { ExpiredTombstones } from '../src/delivery/gitops/expired-tombstones.ts';
-import { clusterDirectory } from '../src/delivery/gitops/layout.ts';
-import { planChain } from '../src/delivery/gitops/plan-chain.ts';
-import { runGit } from '../src/git/git-process.ts';
-import { Mirror } from '../src/git/mirror.ts';
-import { writePack } from '../src/git/pack.ts';
-import { fill, median, pick, renderedFor, timed } from './cluster-repository.ts';
+import { ExpiredTombstones } from '../../src/delivery/gitops/expired-tombstones.ts';
+import { clusterDirectory } from '../../src/delivery/gitops/layout.ts';
+import { planChain } from '../../src/delivery/gitops/plan-chain.ts';
+import { runGit } from '../../src/git/git-process.ts';
+import { Mirror } from '../../src/git/mirror.ts';
+import { writePack } from '../../src/git/pack.ts';
+import { fill, median, pick, renderedFor, timed } from './repository.ts';
 
 const { values: options } = parseArgs({
   options: {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { clusterDirectory, type RepositoryLayout } from '../src/delivery/gitops/layout.ts';
-import { gitEnvironment, runGit } from '../src/git/git-process.ts';
-import type { Rendered } from '../src/intent/rendered.ts';
+import { clusterDirectory, type RepositoryLayout } from '../../src/delivery/gitops/layout.ts';
+import { gitEnvironment, runGit } from '../../src/git/git-process.ts';
+import type { Rendered } from '../../src/intent/rendered.ts';
 
 export const slugOf = (index: number): string => `cluster-${String(index).padStart(6, '0')}`;
 /** Clusters far apart, so that nothing is measured twice in the same place. */
