@@ -38,17 +38,19 @@ RUN npm run --silent build
 FROM ${RUNTIME_IMAGE} AS runtime
 # Debian's git would bring the whole of Perl for commands that are not used here (git send-email and the like). Its
 # package is installed without that, so that scanners still see it; the programs run nothing but what is compiled.
+# ssh is for Git hosts that take deploy keys; it refuses to run for a user without an entry in /etc/passwd.
 # tini is the first process: it reaps what a git that was killed leaves behind, which Node does not.
 RUN set -e; \
-    if ! { command -v git && command -v tini && [ -s /etc/ssl/certs/ca-certificates.crt ]; } >/dev/null; then \
+    if ! { command -v git && command -v ssh && command -v tini && [ -s /etc/ssl/certs/ca-certificates.crt ]; } >/dev/null; then \
       export DEBIAN_FRONTEND=noninteractive; \
       apt-get update -qq; \
-      apt-get install -y -qq --no-install-recommends ca-certificates libcurl3-gnutls libexpat1 libpcre2-8-0 tini zlib1g >/dev/null; \
+      apt-get install -y -qq --no-install-recommends ca-certificates libcurl3-gnutls libexpat1 libpcre2-8-0 openssh-client tini zlib1g >/dev/null; \
       cd /tmp; \
       apt-get -o APT::Sandbox::User=root download -qq git; \
       dpkg --install --ignore-depends=perl,liberror-perl,git-man git_*.deb >/dev/null; \
       rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/* /var/log/* /usr/share/doc/git; \
     fi; \
+    echo 'service:x:65532:65532:service:/nonexistent:/usr/sbin/nologin' >>/etc/passwd; \
     mkdir -p /var/lib/service /var/lib/service-operator; \
     chown 65532:65532 /var/lib/service /var/lib/service-operator
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
