@@ -26,6 +26,8 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly host: EmbeddedHost;
   readonly jobs: JobQueue;
+  /** The armored signature of a commit's bytes, by the organization's key. */
+  readonly signCommit: (organizationId: string, payload: Buffer) => Promise<string>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly randomBytes: (n: number) => Uint8Array;
@@ -77,7 +79,7 @@ export class Deliveries implements AsyncDisposable {
   }
 
   #gitops(repository: RepositoryRow): GitopsDelivery {
-    const { clock, random, logger, mirrorDir, host, hostUrl } = this.#deps;
+    const { clock, random, logger, mirrorDir, host, hostUrl, signCommit } = this.#deps;
     const { name, branch, layout } = repository;
     const where =
       repository.embedded === 1
@@ -88,6 +90,7 @@ export class Deliveries implements AsyncDisposable {
       mirrorPath: join(mirrorDir, `${repository.id}.git`),
       mintCredential: async (scope) => await this.#mint(repository.id, scope),
       committer: COMMITTER,
+      signCommit: async (payload) => await signCommit(repository.organization_id, payload),
       clock,
       random,
       logger,

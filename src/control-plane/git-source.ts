@@ -4,6 +4,7 @@ import { encryptTo } from '../protocol/jwe.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { gitSettingsOf } from './git-settings.ts';
+import type { CommitSigning } from './commit-signing/commit-signing.ts';
 import type { MasterKey } from './master-key.ts';
 import { currentAgentCredential } from './store/agent-credentials.ts';
 import { findCluster } from './store/clusters.ts';
@@ -23,6 +24,7 @@ export interface GitSourceDeps {
   readonly store: Store;
   readonly masterKey: MasterKey;
   readonly clock: Clock;
+  readonly commitSigning: Pick<CommitSigning, 'allowedSigners'>;
   readonly randomBytes: (n: number) => Uint8Array;
   /** Where agents reach this control plane. */
   readonly baseUrl: () => string;
@@ -53,6 +55,7 @@ export class GitSources {
       // The breaker matters only to what prunes.
       ...(settings.pruneOnRemoval ? { prune_on_removal: true, prune_breaker: settings.pruneBreaker } : {}),
       ...(cluster.desired_revision === null ? {} : { desired_revision: cluster.desired_revision }),
+      ...(await this.#allowedSigners(cluster)),
     };
     const key = storedPublicKey(cluster.public_key);
     // A key that nothing can be encrypted to: withheld, since a cluster with a key never gets it in the clear.
@@ -61,6 +64,12 @@ export class GitSources {
     const credential = { username: GIT_USERNAME, password: token.expose() };
     if (key === undefined) return { ...source, credential };
     return { ...source, credential_jwe: await encryptTo(key, JSON.stringify(credential)) };
+  }
+
+  /** Named only where signatures are required: an operator that is told of signers reads nothing that they did not sign. */
+  async #allowedSigners(cluster: ClusterRow): Promise<Pick<GitSourceConfig, 'allowed_signers'>> {
+    if (!gitSettingsOf(cluster).requireSignedCommits) return {};
+    return { allowed_signers: [...(await this.#deps.commitSigning.allowedSigners(cluster.organization_id))] };
   }
 
   /** The cluster's current read token; a new one when there is none, or less than a third of its life is left. */

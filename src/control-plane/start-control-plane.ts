@@ -6,6 +6,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { ClientAuthority } from './client-authority.ts';
 import { clientCertificateSettings } from './client-certificate-config.ts';
+import { CommitSigning } from './commit-signing/commit-signing.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { DiscussionChannel } from './channel/discussion-channel.ts';
 import { ContactWatch } from './contact-watch.ts';
@@ -88,6 +89,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const wakeups = new Wakeups({ clock });
   const relay = await WakeupRelay.start({ ...deps, store, wakeups });
   const signer = new PayloadSigner({ store, masterKey, clock });
+  const commitSigning = new CommitSigning({ store, masterKey, clock, randomBytes, wakeups });
   const lastContact = started.use(new LastContact({ store, clock }));
   const contactWatch = new ContactWatch({ store, wakeups, lastContact, clock, logger });
   const gitFolder = new GitFolder({ store, dataDir: config.dataDir });
@@ -105,7 +107,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   let url = config.baseUrl ?? '';
   const baseUrl = (): string => url;
   const installLinks = new InstallLinks({ key: masterKey.derive('install-links'), clock, baseUrl });
-  const gitSources = new GitSources({ store, masterKey, clock, randomBytes, baseUrl });
+  const gitSources = new GitSources({ store, masterKey, clock, randomBytes, baseUrl, commitSigning });
   // Clients are told which authorities count; what counts is asked again at each request.
   const clientCa = async (): Promise<string> =>
     [...(await clientAuthority.certificates()), ...clientCertificates.authorities].join('');
@@ -133,6 +135,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     channel,
     contactWatch,
     clientAuthority,
+    commitSigning,
     valuesChecker: started.use(new ValuesChecker({ clock })),
   });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
@@ -165,6 +168,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       ...deps,
       store,
       host,
+      signCommit: async (organizationId, payload) => await commitSigning.sign(organizationId, payload),
       jobs: new StoreJobQueue({ ...deps, store, wakeups, jobLifetimeMs: config.jobLifetimeMs }),
       mirrorDir: join(config.dataDir, 'mirrors'),
       hostUrl: () => hostUrl,

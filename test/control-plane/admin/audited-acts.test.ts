@@ -17,6 +17,9 @@ const CLUSTER = {
 let plane: RunningControlPlane;
 let receiver: WebhookReceiver;
 let kid: string;
+let commitKey: string;
+
+const ANNA = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea anna@laptop';
 
 interface Act {
   readonly route: string;
@@ -66,6 +69,17 @@ const ACTS: readonly Act[] = [
     route: 'DELETE /clusters/:cluster/signing-keys/:kid',
     path: () => `/clusters/prod-eu/signing-keys/${kid}`,
     audited: 'SigningKeyRevoked',
+  },
+  {
+    route: 'POST /commit-signing-keys',
+    body: () => ({ principal: 'anna@example.com', publicKey: ANNA }),
+    audited: 'CommitSignerAdded',
+  },
+  { route: 'POST /commit-signing-keys/rotate', audited: 'CommitSigningKeyRotated' },
+  {
+    route: 'POST /commit-signing-keys/:key/revoke',
+    path: () => `/commit-signing-keys/${commitKey}/revoke`,
+    audited: 'CommitSigningKeyRevoked',
   },
   { route: 'POST /clusters/:cluster/disable', audited: 'ClusterDisabled' },
   { route: 'POST /clusters/:cluster/enable', audited: 'ClusterEnabled' },
@@ -129,6 +143,9 @@ describe('what a person does through the admin API', () => {
     if (audited === 'SigningKeyRevoked') {
       const { body: keys } = await plane.call('GET', '/clusters/prod-eu/signing-keys');
       kid = keys['items'].find(({ state }: { state: string }) => state === 'retired')?.kid ?? keys['items'][0].kid;
+    }
+    if (audited === 'CommitSigningKeyRevoked') {
+      commitKey = (await plane.call('GET', '/commit-signing-keys')).body['items'][0].id;
     }
     const before = new Set((await entries()).map(({ id }) => id));
     const at = path?.() ?? pattern.replace(':cluster', 'prod-eu').replace(':webhook', 'chat');

@@ -17,6 +17,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PATCH /organization': { rotationGraceSeconds: 7200 },
   'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
   'POST /admin-tokens': { name: 'anna' },
+  'POST /commit-signing-keys': { principal: 'anna@example.com', publicKey: 'ssh-ed25519 AAAA' },
   'PUT /organization/recovery-key': { publicKey: { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43), kid: 'k' } },
 };
 const NAMES: Readonly<Record<string, string>> = { ':cluster': 'prod-eu', ':name': 'podinfo', ':webhook': 'chat' };

@@ -86,6 +86,7 @@ describe('a key that nothing can be encrypted to', () => {
       masterKey: server.masterKey,
       clock: server.clock,
       baseUrl: () => 'https://cp.example.com',
+      commitSigning: { allowedSigners: async () => [] },
       randomBytes,
     });
     const cluster = await findCluster(server.store.db, agent.id);

@@ -14,6 +14,7 @@ import { channelWebhookRoutes } from './channel-webhooks.ts';
 import { clientAuthorityRoute } from './client-authority.ts';
 import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
+import { commitSigningKeyRoutes } from './commit-signing-keys.ts';
 import { deleteClusterRoute } from './delete-cluster.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { intentRoutes } from './intents.ts';
@@ -46,6 +47,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       rebindRoute(scope, deps);
       deleteClusterRoute(scope, deps);
       signingKeyRoutes(scope, deps);
+      commitSigningKeyRoutes(scope, deps);
       organizationRoutes(scope, deps);
       clientAuthorityRoute(scope, deps);
       installLinkRoutes(scope, deps);

@@ -1,6 +1,7 @@
 import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { ClientAuthority } from '../../client-authority.ts';
+import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { MasterKey } from '../../master-key.ts';
@@ -24,6 +25,7 @@ export interface AdminDeps {
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;
   readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
+  readonly commitSigning: Pick<CommitSigning, 'list' | 'forget'>;
   readonly channel: DiscussionChannel;
   readonly valuesChecker: Pick<ValuesChecker, 'check'>;
 }
