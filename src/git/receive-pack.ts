@@ -1,4 +1,4 @@
-import { authorizationOf, type GitCredential } from './git-credential.ts';
+import { authorizationOf, isFresh, type HttpCredential } from './git-credential.ts';
 import { isObjectId, ZERO_ID } from './git-object.ts';
 import { FLUSH_PKT, pktLine, readPktLines } from './pkt-line.ts';
 import { classifyRejection, classifyStatus, type Rejection } from './rejection.ts';
@@ -29,6 +29,9 @@ interface Outgoing {
   readonly contentType?: string;
 }
 
+/** Of a token that was issued seconds ago: no conclusion is drawn from what the host answers to it. */
+export const NOT_ACTIVE_YET = 'the credential is not active yet';
+
 const AGENT = 'service-control-plane/0.1';
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_REPORT_BYTES = 1024 * 1024;
@@ -36,15 +39,19 @@ const MAX_REPORT_BYTES = 1024 * 1024;
 /** Asks for branches and capabilities (`info/refs?service=git-receive-pack`). Also tells whether a credential may write. */
 export async function advertise(
   deps: ReceivePackDeps,
-  credential: GitCredential,
+  credential: HttpCredential,
   signal: AbortSignal,
 ): Promise<Answered<Advertisement>> {
   const answer = await exchange(deps, 'info/refs?service=git-receive-pack', { method: 'GET' }, credential, signal);
-  if (answer.state === 'rejected') return answer;
+  return answer.state === 'rejected' ? answer : readAdvertisement(answer.value);
+}
+
+/** What a host sent before a push, by whatever way it came. */
+export function readAdvertisement(bytes: Buffer): Answered<Advertisement> {
   try {
     const refs = new Map<string, string>();
     let capabilities: ReadonlySet<string> | undefined;
-    for (const packet of readPktLines(answer.value)) {
+    for (const packet of readPktLines(bytes)) {
       if (packet === undefined || packet[0] === 0x23) continue;
       const [line = '', features] = packet.toString('utf8').replace(/\n$/, '').split('\0');
       capabilities ??= new Set((features ?? '').split(' '));
@@ -58,36 +65,51 @@ export async function advertise(
   }
 }
 
+/** One branch to be moved. */
+export interface PackPush {
+  readonly ref: string;
+  readonly oldId: string | undefined;
+  readonly newId: string;
+  readonly pack: Buffer;
+  readonly capabilities: ReadonlySet<string>;
+}
+
 /**
  * Moves `ref` from `oldId` to `newId` with one POST: the host does it only if the branch still is at `oldId`, so this
  * is a compare-and-swap and can never rewrite anything. `unavailable` leaves open whether it happened.
  */
 export async function pushPack(
   deps: ReceivePackDeps,
-  push: {
-    readonly ref: string;
-    readonly oldId: string | undefined;
-    readonly newId: string;
-    readonly pack: Buffer;
-    readonly capabilities: ReadonlySet<string>;
-  },
-  credential: GitCredential,
+  push: PackPush,
+  credential: HttpCredential,
   signal: AbortSignal,
 ): Promise<Answered<undefined>> {
+  const outgoing: Outgoing = {
+    method: 'POST',
+    body: pushRequest(push),
+    contentType: 'application/x-git-receive-pack-request',
+  };
+  const answer = await exchange(deps, 'git-receive-pack', outgoing, credential, signal);
+  return answer.state === 'rejected' ? answer : readReport(answer.value, push);
+}
+
+/** The command and the pack, as a host takes them by whatever way. */
+export function pushRequest(push: PackPush): Buffer<ArrayBuffer> {
   const wanted = ['report-status', 'side-band-64k'].filter((name) => push.capabilities.has(name));
   const command = `${push.oldId ?? ZERO_ID} ${push.newId} ${push.ref}\0 ${wanted.join(' ')} agent=${AGENT}`;
-  const body = Buffer.concat([pktLine(command), FLUSH_PKT, push.pack]);
-  const outgoing: Outgoing = { method: 'POST', body, contentType: 'application/x-git-receive-pack-request' };
-  const answer = await exchange(deps, 'git-receive-pack', outgoing, credential, signal);
-  if (answer.state === 'rejected') return answer;
+  return Buffer.concat([pktLine(command), FLUSH_PKT, push.pack]);
+}
+
+/** What a host reported of a push. */
+export function readReport(bytes: Buffer, push: Pick<PackPush, 'ref' | 'capabilities'>): Answered<undefined> {
   try {
-    return readReport(answer.value, push.ref, wanted.includes('side-band-64k'));
+    return readStatus(bytes, push.ref, push.capabilities.has('side-band-64k'));
   } catch (error) {
     return unavailable(`the Git host's report could not be read: ${textOf(error)}`);
   }
 }
 
-function readReport(bytes: Buffer, ref: string, sideBand: boolean): Answered<undefined> {
+function readStatus(bytes: Buffer, ref: string, sideBand: boolean): Answered<undefined> {
   let report = bytes;
   let remoteText = '';
   if (sideBand) {
@@ -123,7 +145,7 @@ async function exchange(
   deps: ReceivePackDeps,
   path: string,
   outgoing: Outgoing,
-  credential: GitCredential,
+  credential: HttpCredential,
   signal: AbortSignal,
 ): Promise<Answered<Buffer>> {
   const timeout = AbortSignal.timeout(deps.timeoutMs);
@@ -148,8 +170,10 @@ async function exchange(
     const text = (response.headers.get('content-type') ?? '').startsWith('text/plain')
       ? body.toString('utf8').trim()
       : '';
-    const message = `the Git host answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 500)}`}`;
-    return { state: 'rejected', rejection: classifyStatus(response.status), message };
+    const answered = `the Git host answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 500)}`}`;
+    const rejection = classifyStatus(response.status);
+    const isNotActive = rejection === 'auth' && isFresh(credential);
+    return { state: 'rejected', rejection, message: isNotActive ? `${NOT_ACTIVE_YET}: ${answered}` : answered };
   } catch (error) {
     signal.throwIfAborted();
     if (timeout.aborted) return unavailable(`the Git host did not answer within ${deps.timeoutMs} ms`);
@@ -168,7 +192,7 @@ async function readBounded(response: Response, limit: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function unavailable(message: string): Answered<never> {
+export function unavailable(message: string): Answered<never> {
   return { state: 'rejected', rejection: 'unavailable', message };
 }
 

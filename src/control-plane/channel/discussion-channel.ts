@@ -14,7 +14,8 @@ import type { Wakeups } from '../wakeups.ts';
 import { ChannelSender } from './channel-sender.ts';
 import { testBody } from './message-body.ts';
 import { receiverFault } from './receiver-address.ts';
-import { WebhookClient, type Lookup, type PostOutcome } from './webhook-client.ts';
+import type { Lookup } from '../guarded-lookup.ts';
+import { WebhookClient, type PostOutcome } from './webhook-client.ts';
 import { openWebhook, sealWebhook } from './webhook-seal.ts';
 import { newWebhookSecret } from './webhook-signature.ts';
 

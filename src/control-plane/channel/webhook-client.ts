@@ -1,9 +1,9 @@
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { Agent, request, type Dispatcher } from 'undici';
 import { HTTP_1 } from '../../runtime/http-1.ts';
 import { PROJECT_VERSION } from '../../runtime/project-version.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { isPrivateAddress, receiverFault } from './receiver-address.ts';
+import { guardedLookup, type Lookup } from '../guarded-lookup.ts';
+import { receiverFault } from './receiver-address.ts';
 import { signWebhook } from './webhook-signature.ts';
 
 /** Below the ten seconds that `servicectl` waits for a test. */
@@ -26,12 +26,6 @@ export type PostOutcome =
   | { readonly state: 'refused'; readonly answer: string }
   | { readonly state: 'retry'; readonly answer: string; readonly afterMs?: number };
 
-export type Lookup = (
-  hostname: string,
-  options: LookupOptions & { readonly all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 export interface WebhookClientDeps {
   readonly now: () => Date;
   readonly allowPrivate: boolean;
@@ -52,7 +46,7 @@ export class WebhookClient implements AsyncDisposable {
     this.#deps = deps;
     this.#agent = new Agent({
       ...HTTP_1,
-      connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guarded(deps.lookup ?? systemLookup, deps.allowPrivate) },
+      connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(deps) },
       bodyTimeout: TIMEOUT_MS,
       headersTimeout: TIMEOUT_MS,
     });
@@ -128,29 +122,6 @@ function retryAfterMs(header: string | string[] | undefined, now: Date): number 
   if (text === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
-}
-
-/** Resolves a name to addresses that may be called; one that may not refuses the name as a whole. */
-function guarded(lookup: Lookup, allowPrivate: boolean) {
-  return (
-    hostname: string,
-    options: LookupOptions,
-    done: (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void,
-  ): void => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? [];
-      if (error !== null || first === undefined) {
-        done(error ?? new Error('the name has no address'), []);
-        return;
-      }
-      if (!allowPrivate && addresses.some(({ address }) => isPrivateAddress(address))) {
-        done(new Error('the name resolves to an address outside of the public network'), []);
-        return;
-      }
-      if (options.all === true) done(null, addresses);
-      else done(null, first.address, first.family);
-    });
-  };
 }
 
 function failure(error: unknown): string {

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, it } from 'vitest';
-import { WebhookClient, type Lookup } from '../../../src/control-plane/channel/webhook-client.ts';
+import { WebhookClient } from '../../../src/control-plane/channel/webhook-client.ts';
+import type { Lookup } from '../../../src/control-plane/guarded-lookup.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
