@@ -37,10 +37,15 @@ export interface ProposalRow {
   host_number: number | null;
   host_url: string | null;
   host_checked_at: string | null;
+  /** When it was closed there because it was closed here. */
+  host_closed_at: string | null;
   created_at: string;
   updated_at: string;
   closed_at: string | null;
+  /** Why it is closed; while it merges, what its Git host waits for. */
   close_reason: string | null;
+  /** When the branch of a closed one was deleted, or left to whoever pushed to it. */
+  branch_settled_at: string | null;
 }
 
 export interface ProposalReviewRow {
