@@ -1,11 +1,9 @@
 import type { GitCredential } from './git-credential.ts';
 import type { NewObject } from './git-object.ts';
-import type { Rejection } from './rejection.ts';
+import type { Rejected } from './rejection.ts';
 import type { TreeStore } from './tree-edit.ts';
 
-export type Fetched =
-  | { readonly state: 'ok'; readonly tip: string | undefined }
-  | { readonly state: 'rejected'; readonly rejection: Rejection; readonly message: string };
+export type Fetched = { readonly state: 'ok'; readonly tip: string | undefined } | Rejected;
 
 /** Objects of one branch, near enough to be read. Implementations: a mirror of another host, a repository in place. */
 export interface BranchCopy extends TreeStore, AsyncDisposable {
@@ -16,6 +14,8 @@ export interface BranchCopy extends TreeStore, AsyncDisposable {
   keep(objects: readonly NewObject[], tip: string): void;
   /** Brings the copy up to date, rewritten history included. `tip` is undefined when the host has no such branch. */
   fetch(credential: GitCredential, signal: AbortSignal): Promise<Fetched>;
+  /** Where another branch of the host is, its commits in sight. `tip` is undefined when there is none. */
+  fetchBranch(branch: string, credential: GitCredential, signal: AbortSignal): Promise<Fetched>;
   /** Tip of the branch, as far as the copy knows. */
   tip(): Promise<string | undefined>;
   /** Runs a reading git command, with everything that was kept in its sight. */

@@ -41,6 +41,10 @@ export class BranchInPlace implements BranchCopy {
     return { state: 'ok', tip: await this.tip() };
   }
 
+  async fetchBranch(branch: string): Promise<Fetched> {
+    return { state: 'ok', tip: await this.#reader.tip(`refs/heads/${branch}`) };
+  }
+
   async tip(): Promise<string | undefined> {
     return this.#reader.tip(this.#ref);
   }

@@ -4,6 +4,8 @@ export interface CommitTrailers {
   readonly 'Cluster-Id': string;
   readonly 'Idempotency-Key': string;
   readonly 'Requested-By': string;
+  /** One trailer for each person. */
+  readonly 'Approved-By'?: readonly string[];
 }
 
 const MAX_SUBJECT_CHARACTERS = 100;
@@ -26,17 +28,19 @@ const LOOKS_LIKE_A_TRAILER = /^(\s*[A-Za-z0-9][A-Za-z0-9-]*\s*[:#=]|\(cherry pic
 export function commitMessage(parts: {
   readonly subject: string;
   readonly reason: string | undefined;
-  readonly trailers: CommitTrailers;
+  /** In this order. Of an intent's commit, or of another that the control plane makes. */
+  readonly trailers: CommitTrailers | Readonly<Record<string, string>>;
 }): string {
   const body = bodyOf(parts.reason ?? '');
-  const trailers = Object.entries(parts.trailers).map(
-    ([key, value]) => `${key}: ${cut(oneLine(String(value)), MAX_TRAILER_CHARACTERS)}`,
+  const trailers = Object.entries(parts.trailers).flatMap(
+    ([key, value]: readonly [string, string | readonly string[]]) =>
+      [value].flat().map((one) => `${key}: ${cut(oneLine(one), MAX_TRAILER_CHARACTERS)}`),
   );
   const paragraphs = [cut(oneLine(parts.subject), MAX_SUBJECT_CHARACTERS), body, trailers.join('\n')];
   return `${paragraphs.filter((paragraph) => paragraph !== '').join('\n\n')}\n`;
 }
 
-/** The trailers of a message: lines `Key: value` of its last paragraph, when all its lines are such lines. */
+/** The trailers of a message: lines `Key: value` of its last paragraph, when all its lines are such lines. Of one that stands there more than once, the last. */
 export function readTrailers(message: string): ReadonlyMap<string, string> {
   const paragraphs = message.trimEnd().split(/\n{2,}/);
   const last = paragraphs.length > 1 ? (paragraphs.at(-1) ?? '') : '';

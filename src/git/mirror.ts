@@ -3,18 +3,23 @@ import { dirname, resolve } from 'node:path';
 import type { Logger } from '../runtime/logger.ts';
 import type { BranchCopy, Fetched } from './branch-copy.ts';
 import { treeOfCommit } from './commit-object.ts';
-import { authorizationOf, type GitCredential } from './git-credential.ts';
+import { isFresh, type GitCredential } from './git-credential.ts';
 import type { NewObject, ObjectType } from './git-object.ts';
-import { gitConfigEnvironment, GitProcessError, runGit } from './git-process.ts';
+import { GitProcessError, runGit } from './git-process.ts';
 import { GitTree } from './git-tree.ts';
 import { writePack } from './pack.ts';
+import { NOT_ACTIVE_YET } from './receive-pack.ts';
 import type { Rejection } from './rejection.ts';
+import type { GitRemote } from './remote/git-remote.ts';
+import { HttpRemote } from './remote/http-remote.ts';
 import { RepositoryReader } from './repository-reader.ts';
 
 export interface MirrorDeps {
   /** Folder of the bare repository; made, and made anew when it is damaged. Belongs to one process. */
   readonly path: string;
   readonly url: string;
+  /** How the host is reached; default: over HTTP. */
+  readonly remote?: Pick<GitRemote, 'native'>;
   readonly branch: string;
   readonly logger: Logger;
   /** Of trees kept in memory. Default 64 MiB. */
@@ -23,6 +28,8 @@ export interface MirrorDeps {
   readonly fetchTimeoutMs?: number;
 }
 
+/** Where the branch of a proposal stands while it is looked at. */
+const PROPOSED_REF = 'refs/proposed/head';
 const FLUSH_BYTES = 16 * 1024 * 1024;
 const FLUSH_OBJECTS = 4000;
 const FLUSHES_PER_REPACK = 16;
@@ -94,26 +101,12 @@ export class Mirror implements BranchCopy {
 
   /** Brings the branch up to date, rewritten history included. `tip` is undefined when the host has no such branch. */
   async fetch(credential: GitCredential, signal: AbortSignal): Promise<Fetched> {
-    await this.flush();
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await this.#make();
-        await this.#fetch(credential, signal);
-        return { state: 'ok', tip: await this.tip() };
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof GitProcessError)) throw error;
-        const fault = classifyFetchError(error);
-        if (fault === 'no-branch') {
-          await this.#reader.git(['update-ref', '-d', this.#ref]);
-          return { state: 'ok', tip: undefined };
-        }
-        if (fault !== 'damaged') return { state: 'rejected', rejection: fault, message: error.message };
-        if (attempt > 1) return { state: 'rejected', rejection: 'unavailable', message: error.message };
-        this.#deps.logger.warn({ err: error, mirror: this.#path }, 'the Git mirror is damaged and is made anew');
-        await this.reset();
-      }
-    }
+    return await this.#bring(this.#ref, this.#ref, credential, signal);
+  }
+
+  /** Fetched under one name for all of them: what is proposed is looked at, and not kept. */
+  async fetchBranch(branch: string, credential: GitCredential, signal: AbortSignal): Promise<Fetched> {
+    return await this.#bring(`refs/heads/${branch}`, PROPOSED_REF, credential, signal);
   }
 
   /** Tip of the branch as of the last fetch or flush. */
@@ -158,19 +151,40 @@ export class Mirror implements BranchCopy {
     this.#made = true;
   }
 
-  async #fetch(credential: GitCredential, signal: AbortSignal): Promise<void> {
-    const settings: readonly (readonly [string, string])[] = [
-      ['http.extraHeader', `Authorization: ${authorizationOf(credential).expose()}`],
-      ['http.followRedirects', 'false'],
-      ['credential.helper', ''],
-      ['gc.auto', '0'],
-      ['maintenance.auto', 'false'],
-    ];
-    const refspec = `+${this.#ref}:${this.#ref}`;
+  async #bring(remoteRef: string, ref: string, credential: GitCredential, signal: AbortSignal): Promise<Fetched> {
+    await this.flush();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#make();
+        await this.#fetch(`+${remoteRef}:${ref}`, credential, signal);
+        return { state: 'ok', tip: await this.#reader.tip(ref) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof GitProcessError)) throw error;
+        const fault = classifyFetchError(error);
+        if (fault === 'no-branch') {
+          await this.#reader.git(['update-ref', '-d', ref]);
+          return { state: 'ok', tip: undefined };
+        }
+        if (fault !== 'damaged') {
+          const isNotActive = fault === 'auth' && isFresh(credential);
+          const message = isNotActive ? `${NOT_ACTIVE_YET}: ${error.message}` : error.message;
+          return { state: 'rejected', rejection: fault, message };
+        }
+        if (attempt > 1) return { state: 'rejected', rejection: 'unavailable', message: error.message };
+        this.#deps.logger.warn({ err: error, mirror: this.#path }, 'the Git mirror is damaged and is made anew');
+        await this.reset();
+      }
+    }
+  }
+
+  async #fetch(refspec: string, credential: GitCredential, signal: AbortSignal): Promise<void> {
+    const remote = this.#deps.remote ?? new HttpRemote(this.#deps);
+    await using access = await remote.native(credential);
     const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--end-of-options'];
     await runGit(['fetch', ...flags, this.#deps.url, refspec], {
       cwd: this.#path,
-      env: { ...gitConfigEnvironment(settings), GIT_DIR: this.#path, GIT_ALLOW_PROTOCOL: 'http:https' },
+      env: { ...access.environment, GIT_DIR: this.#path },
       signal,
       timeoutMs: this.#deps.fetchTimeoutMs ?? 600_000,
     });
@@ -202,7 +216,7 @@ function classifyFetchError(error: GitProcessError): Rejection | 'no-branch' | '
   const text = error.stderr;
   if (/couldn't find remote ref/i.test(text)) return 'no-branch';
   if (
-    /Authentication failed|could not read (Username|Password)|returned error: (401|403|404)|repository '.*' not found/i.test(
+    /Authentication failed|Permission denied \(|could not read (Username|Password)|returned error: (401|403|404)|repository (not found|'.*' not found)/i.test(
       text,
     )
   ) {

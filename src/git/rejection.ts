@@ -4,6 +4,12 @@
  */
 export type Rejection = 'moved' | 'refused' | 'auth' | 'unavailable';
 
+export interface Rejected {
+  readonly state: 'rejected';
+  readonly rejection: Rejection;
+  readonly message: string;
+}
+
 /** Wordings of each host; the first row that matches decides. */
 const WORDINGS: readonly (readonly [Rejection, RegExp])[] = [
   // A branch that moved. Git: "non-fast-forward", "fetch first", "stale info", "failed to update ref", "cannot lock ref

@@ -1,10 +1,12 @@
 import type { BranchCopy } from '../../git/branch-copy.ts';
 import { BranchInPlace } from '../../git/branch-in-place.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
-import { EMPTY_TREE_ID, type NewObject } from '../../git/git-object.ts';
+import { EMPTY_TREE_ID, ZERO_ID, type NewObject } from '../../git/git-object.ts';
 import { Mirror } from '../../git/mirror.ts';
 import { writePack } from '../../git/pack.ts';
-import { advertise, pushPack, type Advertisement, type Answered, type FetchLike } from '../../git/receive-pack.ts';
+import type { Advertisement, Answered, FetchLike } from '../../git/receive-pack.ts';
+import type { GitRemote } from '../../git/remote/git-remote.ts';
+import { HttpRemote } from '../../git/remote/http-remote.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Tip } from './plan-chain.ts';
 
@@ -13,9 +15,10 @@ export interface BranchWriterDeps {
   readonly mirrorPath: string;
   readonly logger: Logger;
   readonly fetchLike?: FetchLike;
+  /** How another host is reached; default: over HTTP, by `fetchLike`. */
+  readonly remote?: GitRemote;
 }
 
-const EXCHANGE_TIMEOUT_MS = 60_000;
 /** What the embedded host can do; it need not be asked. */
 const EMBEDDED_CAPABILITIES: ReadonlySet<string> = new Set(['report-status', 'side-band-64k']);
 
@@ -26,6 +29,7 @@ const EMBEDDED_CAPABILITIES: ReadonlySet<string> = new Set(['report-status', 'si
 export class BranchWriter implements AsyncDisposable {
   readonly #deps: BranchWriterDeps;
   readonly #ref: string;
+  readonly #remote: GitRemote;
   readonly copy: BranchCopy;
   #capabilities: ReadonlySet<string> | undefined;
   #tip: Tip | undefined;
@@ -36,8 +40,10 @@ export class BranchWriter implements AsyncDisposable {
     this.#deps = deps;
     this.#ref = `refs/heads/${deps.repository.branch}`;
     const { url, branch, localPath } = deps.repository;
+    const fetchLike = deps.fetchLike === undefined ? {} : { fetchLike: deps.fetchLike };
+    this.#remote = deps.remote ?? new HttpRemote({ url, ...fetchLike });
     if (localPath === undefined) {
-      this.copy = new Mirror({ path: deps.mirrorPath, url, branch, logger: deps.logger });
+      this.copy = new Mirror({ path: deps.mirrorPath, url, remote: this.#remote, branch, logger: deps.logger });
     } else {
       this.copy = new BranchInPlace({ path: localPath, branch });
       this.#capabilities = EMBEDDED_CAPABILITIES;
@@ -45,7 +51,7 @@ export class BranchWriter implements AsyncDisposable {
   }
 
   async probe(credential: GitCredential, signal: AbortSignal): Promise<Answered<Advertisement>> {
-    return advertise(this.#exchange, credential, signal);
+    return this.#remote.advertise(credential, signal);
   }
 
   /** Where the branch is, from the host when it is not known. `rewritten`: what was delivered before may be gone. */
@@ -56,7 +62,7 @@ export class BranchWriter implements AsyncDisposable {
     if (this.#tip !== undefined) return { state: 'ok', value: { tip: this.#tip, rewritten: false } };
     let commit: string | undefined;
     if (this.#capabilities === undefined) {
-      const advertised = await advertise(this.#exchange, credential, signal);
+      const advertised = await this.#remote.advertise(credential, signal);
       if (advertised.state === 'rejected') return advertised;
       this.#capabilities = advertised.value.capabilities;
       commit = advertised.value.refs.get(this.#ref);
@@ -83,7 +89,7 @@ export class BranchWriter implements AsyncDisposable {
     if (this.#deps.repository.localPath !== undefined) {
       if ((await this.copy.tip()) !== this.#tip?.commit) this.#tip = undefined;
     } else {
-      const advertised = await advertise(this.#exchange, credential, signal);
+      const advertised = await this.#remote.advertise(credential, signal);
       if (advertised.state === 'rejected') return advertised;
       this.#capabilities = advertised.value.capabilities;
       if (advertised.value.refs.get(this.#ref) !== this.#tip?.commit) this.#tip = undefined;
@@ -104,7 +110,7 @@ export class BranchWriter implements AsyncDisposable {
     const pack = await writePack(objects, { thin: !capabilities.has('no-thin') });
     this.#tip = undefined;
     const push = { ref: this.#ref, oldId: before?.commit, newId: next.commit, pack, capabilities };
-    const answer = await pushPack(this.#exchange, push, credential, signal);
+    const answer = await this.#remote.push(push, credential, signal);
     if (answer.state === 'ok') {
       this.copy.keep(objects, next.commit);
       this.#tip = next;
@@ -112,6 +118,43 @@ export class BranchWriter implements AsyncDisposable {
     } else if (answer.rejection === 'refused') {
       this.#tip = before;
     }
+    return answer;
+  }
+
+  /** Head of another branch, its commits in sight of the copy. Undefined: there is none. */
+  async branchHead(
+    branch: string,
+    credential: GitCredential,
+    signal: AbortSignal,
+  ): Promise<Answered<string | undefined>> {
+    const fetched = await this.copy.fetchBranch(branch, credential, signal);
+    return fetched.state === 'rejected' ? fetched : { state: 'ok', value: fetched.tip };
+  }
+
+  /**
+   * Moves a branch that is not the shared one from `before` to `after`, whatever lies between. The new commits stand on the
+   * tip as it is known. `after` undefined deletes it. On anything but `ok` and `refused` the tip is unknown afterwards.
+   */
+  async moveBranch(
+    move: {
+      readonly branch: string;
+      readonly before: string | undefined;
+      readonly after: string | undefined;
+      readonly objects: readonly NewObject[];
+    },
+    credential: GitCredential,
+    signal: AbortSignal,
+  ): Promise<Answered<undefined>> {
+    const ref = `refs/heads/${move.branch}`;
+    if (ref === this.#ref) throw new Error(`${ref} is the shared branch; it is never rewritten`);
+    const capabilities = this.#capabilities ?? new Set();
+    const pack =
+      move.after === undefined
+        ? Buffer.alloc(0)
+        : await writePack(move.objects, { thin: !capabilities.has('no-thin') });
+    const push = { ref, oldId: move.before, newId: move.after ?? ZERO_ID, pack, capabilities };
+    const answer = await this.#remote.push(push, credential, signal);
+    if (answer.state === 'rejected' && answer.rejection !== 'refused') this.#tip = undefined;
     return answer;
   }
 
@@ -141,10 +184,5 @@ export class BranchWriter implements AsyncDisposable {
       signal.throwIfAborted();
       return true;
     }
-  }
-
-  get #exchange(): { readonly url: string; readonly fetchLike: FetchLike; readonly timeoutMs: number } {
-    const fetchLike = this.#deps.fetchLike ?? globalThis.fetch;
-    return { url: this.#deps.repository.url, fetchLike, timeoutMs: EXCHANGE_TIMEOUT_MS };
   }
 }

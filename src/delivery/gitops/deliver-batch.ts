@@ -1,32 +1,24 @@
-import type { CommitSigner, Identity } from '../../git/commit-object.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
 import { MissingObjectError } from '../../git/branch-copy.ts';
-import type { Answered } from '../../git/receive-pack.ts';
-import type { Rendered } from '../../intent/rendered.ts';
+import type { Rejected } from '../../git/rejection.ts';
 import { backoffMs, type BackoffPolicy } from '../../runtime/backoff.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Receipt } from '../delivery.ts';
-import type { BranchWriter } from './branch-writer.ts';
-import { ExpiredTombstones } from './expired-tombstones.ts';
-import { clusterDirectory, type RepositoryLayout } from './layout.ts';
-import { planChain, type Plan, type PlannedCommit } from './plan-chain.ts';
-import { findCommitOfIntent, findCommitOfPath } from './recognise-commit.ts';
-import { REFUSED_BY_GIT_HOST, SUPERSEDED } from './refusal-reasons.ts';
+import type { DeliveryItem, Receipt, Review } from '../delivery.ts';
+import { ChainAttempt, refusedReceipt, type AttemptDeps, type Attempted } from './attempt-chain.ts';
+import { ProposalAttempt } from './attempt-proposal.ts';
+import { clusterDirectory } from './layout.ts';
+import type { PlannedCommit } from './plan-chain.ts';
+import { REFUSED_BY_GIT_HOST } from './refusal-reasons.ts';
 
-export interface DeliverBatchDeps {
-  readonly writer: BranchWriter;
-  readonly layout: RepositoryLayout;
+export interface DeliverBatchDeps extends AttemptDeps {
   readonly mintCredential: (scope: readonly ScopeEntry[], signal: AbortSignal) => Promise<GitCredential>;
-  readonly committer: Identity;
-  readonly signCommit?: CommitSigner;
-  readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
 }
 
-type Failure = Extract<Answered<never>, { state: 'rejected' }>;
+type Attempt = (group: readonly DeliveryItem[], credential: GitCredential, signal: AbortSignal) => Promise<Attempted>;
+type Propose = Extract<Review, { kind: 'propose' }>;
 
 /** How often each kind of failure is met in one batch before what is left is told to come back later. */
 const ATTEMPTS = { moved: 60, auth: 6, unavailable: 4, refused: 40 } as const;
@@ -39,32 +31,41 @@ const WAITS = {
 } as const satisfies Record<string, BackoffPolicy>;
 /** A credential lives for a minute; one this old is not used for another push. */
 const CREDENTIAL_MS = 30_000;
-const MAX_REMEMBERED = 20_000;
 
 /** Brings a batch to the branch: plan, push, and on a refusal or a moved tip plan anew. Not to be run twice at once. */
 export class DeliverBatch {
   readonly #deps: DeliverBatchDeps;
-  readonly #tombstones = new ExpiredTombstones();
-  /** Commit by intent, of what this process delivered and the remote still holds. */
-  readonly #delivered = new Map<string, string>();
+  readonly #chain: ChainAttempt;
+  readonly #proposal: ProposalAttempt;
 
   constructor(deps: DeliverBatchDeps) {
     this.#deps = deps;
+    this.#chain = new ChainAttempt(deps);
+    this.#proposal = new ProposalAttempt({ ...deps, chain: this.#chain });
   }
 
-  /** One receipt for each intent of the batch. */
-  async run(batch: readonly Rendered[], signal: AbortSignal): Promise<readonly Receipt[]> {
+  /** Lands intents on the branch, in one push where nothing is in the way. One receipt for each. */
+  async land(batch: readonly DeliveryItem[], signal: AbortSignal): Promise<readonly Receipt[]> {
+    return await this.#run(batch, signal, async (...args) => await this.#chain.run(...args));
+  }
+
+  /** Brings one intent to the branch of its proposal. One receipt. */
+  async propose(item: DeliveryItem, review: Propose, signal: AbortSignal): Promise<readonly Receipt[]> {
+    return await this.#run([item], signal, async (_group, ...args) => await this.#proposal.run(item, review, ...args));
+  }
+
+  async #run(batch: readonly DeliveryItem[], signal: AbortSignal, attempt: Attempt): Promise<readonly Receipt[]> {
     const receipts: Receipt[] = [];
     const failures = { moved: 0, auth: 0, unavailable: 0, refused: 0 };
     // Parts of the batch that are pushed as one. A refused one is parted until the commit at fault is alone.
-    const groups: Rendered[][] = [[...batch]];
+    const groups: DeliveryItem[][] = [[...batch]];
     let credential: { readonly value: GitCredential; readonly at: number } | undefined;
     for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
       const now = this.#deps.clock.now().getTime();
       if (credential === undefined || now - credential.at > CREDENTIAL_MS) {
         credential = { value: await this.#deps.mintCredential(this.#scopeOf(batch), signal), at: now };
       }
-      const { failure, plan, done } = await this.#attempt(group, credential.value, signal);
+      const { failure, plan, done } = await this.#attempt(attempt, credential.value, group, signal);
       receipts.push(...done);
       const settled = new Set(done.map(({ intentId }) => intentId));
       const open = group.filter(({ intent }) => !settled.has(intent.id));
@@ -91,93 +92,25 @@ export class DeliverBatch {
   }
 
   async #attempt(
-    group: readonly Rendered[],
+    attempt: Attempt,
     credential: GitCredential,
+    group: readonly DeliveryItem[],
     signal: AbortSignal,
-  ): Promise<{ readonly failure?: Failure; readonly plan?: Plan; readonly done: readonly Receipt[] }> {
-    const { writer } = this.#deps;
+  ): Promise<Attempted> {
     try {
-      const known = await writer.tip(credential, signal);
-      if (known.state === 'rejected') return { failure: known, done: [] };
-      if (known.value.rewritten) this.#delivered.clear();
-      const plan = await planChain(
-        { ...this.#deps, reader: writer.copy, tombstones: this.#tombstones, now: this.#deps.clock.now() },
-        known.value.tip,
-        group,
-      );
-      const done = plan.refused.map(({ rendered, refusal }): Receipt => refusedReceipt(rendered.intent.id, refusal));
-      const next = plan.tip.commit;
-      if (plan.commits.length > 0 && next !== undefined) {
-        const objects = plan.commits.flatMap((commit) => commit.objects);
-        const pushed = await writer.push({ commit: next, root: plan.tip.root }, objects, credential, signal);
-        if (pushed.state === 'rejected') return { failure: pushed, plan, done };
-        for (const { rendered, id } of plan.commits) this.#remember(rendered.intent.id, id);
-      }
-      return { plan, done: [...done, ...(await this.#settle(plan, signal))] };
+      return await attempt(group, credential, signal);
     } catch (error) {
       if (!(error instanceof MissingObjectError)) throw error;
       this.#deps.logger.warn({ err: error }, 'the local copy of the branch is made anew');
-      await writer.startOver();
+      await this.#deps.writer.startOver();
       return { failure: { state: 'rejected', rejection: 'unavailable', message: error.message }, done: [] };
     }
   }
 
-  /** Receipts once the remote holds the plan's tip. */
-  async #settle(plan: Plan, signal: AbortSignal): Promise<readonly Receipt[]> {
-    const receipts: Receipt[] = [];
-    const delivered = (rendered: Rendered, commit: string): Receipt => ({
-      state: 'delivered',
-      intentId: rendered.intent.id,
-      mode: 'gitops',
-      commit,
-      revision: plan.directories.get(clusterDirectory(this.#deps.layout, rendered.target.slug)) ?? '',
-    });
-    for (const { rendered, id } of plan.commits) receipts.push(delivered(rendered, id));
-    for (const { rendered, path } of plan.unchanged) {
-      const commit = await this.#recognise(plan, rendered, path, signal);
-      receipts.push(
-        commit === undefined
-          ? { state: 'retry', intentId: rendered.intent.id, message: `no commit of the branch explains ${path}` }
-          : delivered(rendered, commit),
-      );
-    }
-    for (const rendered of plan.superseded) {
-      const commit = await this.#recognise(plan, rendered, undefined, signal);
-      const message = 'the repository already holds a newer generation of this object; nothing was overwritten';
-      receipts.push(
-        commit === undefined
-          ? refusedReceipt(rendered.intent.id, { reason: SUPERSEDED, message })
-          : delivered(rendered, commit),
-      );
-    }
-    return receipts;
-  }
-
-  async #recognise(
-    plan: Plan,
-    rendered: Rendered,
-    path: string | undefined,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const known = this.#delivered.get(rendered.intent.id);
-    const tip = plan.tip.commit;
-    if (known !== undefined || tip === undefined) return known;
-    const { copy } = this.#deps.writer;
-    const byTrailer = await findCommitOfIntent(copy, tip, rendered, signal);
-    const found = byTrailer ?? (path === undefined ? undefined : await findCommitOfPath(copy, tip, path, signal));
-    if (found !== undefined) this.#remember(rendered.intent.id, found);
-    return found;
-  }
-
-  #remember(intentId: string, commit: string): void {
-    if (this.#delivered.size >= MAX_REMEMBERED) this.#delivered.clear();
-    this.#delivered.set(intentId, commit);
-  }
-
-  #scopeOf(batch: readonly Rendered[]): readonly ScopeEntry[] {
+  #scopeOf(batch: readonly DeliveryItem[]): readonly ScopeEntry[] {
     const scope = new Map<string, ScopeEntry>();
     for (const { target } of batch) {
-      const directory = clusterDirectory(this.#deps.layout, target.slug);
+      const directory = clusterDirectory(this.#deps.layout(), target.slug);
       scope.set(`${target.clusterId} ${directory}`, { clusterId: target.clusterId, directory });
     }
     return [...scope.values()];
@@ -187,9 +120,9 @@ export class DeliverBatch {
 /** Which commits of a refused push are at fault, as far as its text says, and how to push the rest. */
 function partRefused(
   commits: readonly PlannedCommit[],
-  open: readonly Rendered[],
+  open: readonly DeliveryItem[],
   message: string,
-): { readonly refused: readonly Receipt[]; readonly next: Rendered[][] } {
+): { readonly refused: readonly Receipt[]; readonly next: DeliveryItem[][] } {
   const named = commits.filter(({ id }) => message.includes(id));
   const culprits = named.length > 0 ? named : commits.length === 1 ? commits : [];
   if (culprits.length > 0) {
@@ -212,11 +145,7 @@ function textAbout(id: string, message: string): string {
   return (line ?? message).trim().slice(0, 2000);
 }
 
-function refusedReceipt(intentId: string, refusal: { readonly reason: string; readonly message: string }): Receipt {
-  return { state: 'refused', intentId, ...refusal };
-}
-
-function retryReceipt(intentId: string, failure: Failure): Receipt {
+function retryReceipt(intentId: string, failure: Rejected): Receipt {
   const message =
     failure.rejection === 'auth'
       ? `the Git credential is not active yet, or may not write here: ${failure.message}`

@@ -4,13 +4,21 @@ import type { GitCredential } from '../../git/git-credential.ts';
 import { MODE_DIRECTORY } from '../../git/git-tree.ts';
 import { findEntry, TreeEditError } from '../../git/tree-edit.ts';
 import type { FetchLike } from '../../git/receive-pack.ts';
-import type { Rendered } from '../../intent/rendered.ts';
+import type { GitRemote } from '../../git/remote/git-remote.ts';
+import type { IntentRecord } from '../../intent/intent-record.ts';
+import type { RenderTarget } from '../../intent/rendered.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Delivery, Probe, Receipt } from '../delivery.ts';
+import type { BlobPin, Delivery, DeliveryItem, Probe, Receipt } from '../delivery.ts';
 import { BranchWriter } from './branch-writer.ts';
 import { DeliverBatch } from './deliver-batch.ts';
-import type { RepositoryLayout } from './layout.ts';
+import type { DirectoryMove } from '../../git/directory-moves.ts';
+import type { LayoutRecord } from './layout-record.ts';
+import { clusterDirectory, type RepositoryLayout } from './layout.ts';
+import { MoveLayout, type LayoutPlan } from './move-layout.ts';
+import { pinsHaveLanded } from './pins.ts';
+import type { Tip } from './plan-chain.ts';
+import { findCommitOfIntent, findCommitOfPath } from './recognise-commit.ts';
 
 export interface GitopsDeliveryDeps {
   readonly repository: {
@@ -25,6 +33,12 @@ export interface GitopsDeliveryDeps {
   readonly mirrorPath: string;
   /** A write credential for exactly these directories; an empty scope is asked for to probe and to read. */
   readonly mintCredential: (scope: readonly ScopeEntry[], signal: AbortSignal) => Promise<GitCredential>;
+  /** How the repository's layout is moved; default: it never is. */
+  readonly layouts?: {
+    readonly record: LayoutRecord;
+    /** A write credential for one commit that moves exactly these directories. */
+    readonly mintMove: (moves: readonly DirectoryMove[], signal: AbortSignal) => Promise<GitCredential>;
+  };
   readonly committer: Identity;
   /** Signs every commit; the same signature for the same bytes, as a chain that is planned again must be the same. */
   readonly signCommit?: CommitSigner;
@@ -32,6 +46,8 @@ export interface GitopsDeliveryDeps {
   readonly random: () => number;
   readonly logger: Logger;
   readonly fetchLike?: FetchLike;
+  /** How another host is reached; default: over HTTP, by `fetchLike`. */
+  readonly remote?: GitRemote;
   /** Intents in one push. Default and most 200. */
   readonly maxBatch?: number;
 }
@@ -46,14 +62,19 @@ export class GitopsDelivery implements Delivery {
   readonly #deps: GitopsDeliveryDeps;
   readonly #writer: BranchWriter;
   readonly #batches: DeliverBatch;
+  readonly #mover: MoveLayout | undefined;
   readonly #maxBatch: number;
+  #layout: RepositoryLayout;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(deps: GitopsDeliveryDeps) {
     this.#deps = deps;
     this.#maxBatch = Math.max(1, Math.min(deps.maxBatch ?? MAX_BATCH, MAX_BATCH));
     this.#writer = new BranchWriter(deps);
-    this.#batches = new DeliverBatch({ ...deps, writer: this.#writer, layout: deps.repository.layout });
+    this.#layout = deps.repository.layout;
+    this.#batches = new DeliverBatch({ ...deps, writer: this.#writer, layout: () => this.#layout });
+    const { layouts } = deps;
+    this.#mover = layouts === undefined ? undefined : new MoveLayout({ ...deps, ...layouts, writer: this.#writer });
   }
 
   async probe(signal: AbortSignal): Promise<Probe> {
@@ -63,11 +84,81 @@ export class GitopsDelivery implements Delivery {
     return { state: answer.rejection === 'auth' ? 'forbidden' : 'unreachable', message: answer.message };
   }
 
-  async *deliver(batch: readonly Rendered[], signal: AbortSignal): AsyncGenerator<Receipt, void, undefined> {
-    for (let at = 0; at < batch.length; at += this.#maxBatch) {
-      const slice = batch.slice(at, at + this.#maxBatch);
-      yield* await this.#inTurn(async () => this.#batches.run(slice, signal));
+  /**
+   * What lands on the branch goes first, in one push; then each proposal to its own branch, so that receipts which are true
+   * wait for none of them.
+   */
+  async *deliver(batch: readonly DeliveryItem[], signal: AbortSignal): AsyncGenerator<Receipt, void, undefined> {
+    const direct = batch.filter(({ review }) => review?.kind !== 'propose');
+    for (let at = 0; at < direct.length; at += this.#maxBatch) {
+      const slice = direct.slice(at, at + this.#maxBatch);
+      yield* await this.#inTurn(async () => {
+        await this.#settle(signal);
+        return await this.#batches.land(slice, signal);
+      });
     }
+    for (const item of batch) {
+      const { review } = item;
+      if (review?.kind !== 'propose') continue;
+      yield* await this.#inTurn(async () => {
+        await this.#settle(signal);
+        return await this.#batches.propose(item, review, signal);
+      });
+    }
+  }
+
+  /**
+   * Deletes the branch of a proposal that is closed. `changed`: it is at another commit than `head` and was left alone.
+   *
+   * @throws Error when the remote cannot be asked now, or does not let the branch go
+   */
+  async forget(
+    proposal: Pick<RenderTarget, 'clusterId' | 'slug'> & { readonly branch: string; readonly head: string },
+    signal: AbortSignal,
+  ): Promise<'gone' | 'changed'> {
+    const { clusterId, slug, branch, head } = proposal;
+    const directory = clusterDirectory(this.#layout, slug);
+    const credential = await this.#deps.mintCredential([{ clusterId, directory }], signal);
+    return await this.#inTurn(async () => {
+      const found = await this.#writer.branchHead(branch, credential, signal);
+      if (found.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${found.message}`);
+      if (found.value === undefined) return 'gone';
+      if (found.value !== head) return 'changed';
+      const move = { branch, before: head, after: undefined, objects: [] };
+      const moved = await this.#writer.moveBranch(move, credential, signal);
+      if (moved.state === 'ok') return 'gone';
+      throw new Error(`${this.#deps.repository.name}: the branch ${branch} is not deleted: ${moved.message}`);
+    });
+  }
+
+  /**
+   * Where the branch holds what a proposal would bring, whoever merged it and as whichever commit (merge, squash, rebase):
+   * that commit, and the tree id of the cluster's directory. Undefined: not yet. Reads only.
+   *
+   * @throws Error when the remote cannot be read now
+   */
+  async landed(
+    proposal: {
+      readonly intent: Pick<IntentRecord, 'id' | 'requestedAt'>;
+      readonly slug: string;
+      readonly pins: readonly BlobPin[];
+    },
+    signal: AbortSignal,
+  ): Promise<{ readonly commit: string; readonly revision: string } | undefined> {
+    const credential = await this.#deps.mintCredential([], signal);
+    return await this.#inTurn(async () => {
+      const { commit: tip, root } = await this.#look(credential, signal);
+      const directory = clusterDirectory(await this.#readLayout(), proposal.slug);
+      const revision = await this.#treeAt(root, directory);
+      const { copy } = this.#writer;
+      const [first] = proposal.pins;
+      if (tip === undefined || revision === undefined || first === undefined) return undefined;
+      if (!(await pinsHaveLanded(copy, revision, proposal.pins))) return undefined;
+      const commit =
+        (await findCommitOfIntent(copy, tip, proposal.intent, signal)) ??
+        (await findCommitOfPath(copy, tip, `${directory}/${first.path}`, signal));
+      return commit === undefined ? undefined : { commit, revision };
+    });
   }
 
   /**
@@ -78,20 +169,54 @@ export class GitopsDelivery implements Delivery {
   async observe(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const credential = await this.#deps.mintCredential([], signal);
     return await this.#inTurn(async () => {
-      const looked = await this.#writer.look(credential, signal);
-      if (looked.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${looked.message}`);
+      const { root } = await this.#look(credential, signal);
       const found = new Map<string, string>();
       for (const directory of directories) {
-        const id = await this.#treeAt(looked.value.root, directory);
+        const id = await this.#treeAt(root, directory);
         if (id !== undefined) found.set(directory, id);
       }
       return found;
     });
   }
 
+  /** What a move to the layout would do. Changes nothing. @throws Error when the remote cannot be read now */
+  async planLayout(to: RepositoryLayout, signal: AbortSignal): Promise<LayoutPlan> {
+    const mover = this.#mover;
+    if (mover === undefined) throw new Error(`the layout of ${this.#deps.repository.name} is not on record`);
+    return await this.#inTurn(async () => await mover.plan(to, signal));
+  }
+
+  /**
+   * Brings a recorded move of the layout to its end. To be called by who alone writes to the repository.
+   *
+   * @throws Error when that is not possible now
+   */
+  async settleLayout(signal: AbortSignal): Promise<void> {
+    await this.#inTurn(async () => await this.#settle(signal));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
     await this.#writer[Symbol.asyncDispose]();
+  }
+
+  /** Before anything is written: in which layout, and not beside a move that is half done. */
+  async #settle(signal: AbortSignal): Promise<void> {
+    const move = (await this.#deps.layouts?.record.current())?.move;
+    if (move !== undefined) await this.#mover?.finish(move, signal);
+    await this.#readLayout();
+  }
+
+  /** Any process may have moved it. */
+  async #readLayout(): Promise<RepositoryLayout> {
+    this.#layout = (await this.#deps.layouts?.record.current())?.layout ?? this.#layout;
+    return this.#layout;
+  }
+
+  async #look(credential: GitCredential, signal: AbortSignal): Promise<Tip> {
+    const looked = await this.#writer.look(credential, signal);
+    if (looked.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${looked.message}`);
+    return looked.value;
   }
 
   /** Undefined too where somebody put a file or a link in the way: that is one cluster's trouble, not the others'. */

@@ -4,10 +4,12 @@ import { EMPTY_TREE_ID, type NewObject } from '../../git/git-object.ts';
 import { MODE_FILE, type GitTree } from '../../git/git-tree.ts';
 import { differOnlyUnder, editTree, findEntry, TreeEditError, type FileEdit } from '../../git/tree-edit.ts';
 import type { Rendered } from '../../intent/rendered.ts';
+import type { BlobPin, DeliveryItem } from '../delivery.ts';
 import { clusterReadme } from './cluster-readme.ts';
 import { decideEdit, refusalOf, type Refusal, type Standing } from './decide-edit.ts';
 import type { BlobReader, ExpiredTombstones } from './expired-tombstones.ts';
 import { clusterDirectory, manifestPath, README_FILE, tombstonePath, type RepositoryLayout } from './layout.ts';
+import { pinsDoNotHold, pinsHaveLanded, pinsOf } from './pins.ts';
 import { PATH_NOT_ALLOWED } from './refusal-reasons.ts';
 
 /** Where the branch is. `commit` undefined: the branch does not exist yet. */
@@ -20,6 +22,11 @@ export interface PlannedCommit {
   readonly rendered: Rendered;
   readonly directory: string;
   readonly id: string;
+  /** Of the repository once it is the tip. */
+  readonly root: string;
+  readonly subject: string;
+  /** What it changes in the directory. */
+  readonly pins: readonly BlobPin[];
   /** Of this commit alone, itself included. */
   readonly objects: readonly NewObject[];
 }
@@ -30,6 +37,8 @@ export interface Plan {
   /** Already there, byte for byte, at the path named (from the repository's root). */
   readonly unchanged: readonly { readonly rendered: Rendered; readonly path: string }[];
   readonly superseded: readonly Rendered[];
+  /** What was approved is not what it would be now. */
+  readonly moved: readonly { readonly rendered: Rendered; readonly message: string }[];
   readonly refused: readonly { readonly rendered: Rendered; readonly refusal: Refusal }[];
   /** The branch once the commits are pushed. */
   readonly tip: Tip;
@@ -50,11 +59,12 @@ export interface PlanDeps {
  * Builds a straight line of commits on `tip`, one for each intent that changes something, in the batch's order. Reads
  * only what the intents touch, writes nothing: pushing is the caller's.
  */
-export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly Rendered[]): Promise<Plan> {
+export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly DeliveryItem[]): Promise<Plan> {
   const overlay = new Overlay(deps.reader);
   const commits: PlannedCommit[] = [];
   const unchanged: { rendered: Rendered; path: string }[] = [];
   const superseded: Rendered[] = [];
+  const moved: { rendered: Rendered; message: string }[] = [];
   const refused: { rendered: Rendered; refusal: Refusal }[] = [];
   const directories = new Set<string>();
   let current = tip;
@@ -73,6 +83,8 @@ export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly Render
       } else if (planned === 'unchanged') {
         const path = rendered.kind === 'apply' ? manifestPath(rendered) : tombstonePath(rendered.intent);
         unchanged.push({ rendered, path: `${directory}/${path}` });
+      } else if ('moved' in planned) {
+        moved.push({ rendered, message: planned.moved });
       } else {
         commits.push(planned.commit);
         current = planned.tip;
@@ -86,28 +98,43 @@ export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly Render
   for (const directory of directories) {
     ids.set(directory, (await findTree(overlay, current.root, directory)) ?? EMPTY_TREE_ID);
   }
-  return { commits, unchanged, superseded, refused, tip: current, directories: ids };
+  return { commits, unchanged, superseded, moved, refused, tip: current, directories: ids };
 }
+
+type Planned =
+  | 'unchanged'
+  | 'superseded'
+  | { readonly moved: string }
+  | { readonly commit: PlannedCommit; readonly tip: Tip };
 
 async function planOne(
   deps: PlanDeps,
   overlay: Overlay,
   tip: Tip,
-  rendered: Rendered,
+  rendered: DeliveryItem,
   directory: string,
-): Promise<'unchanged' | 'superseded' | { readonly commit: PlannedCommit; readonly tip: Tip }> {
+): Promise<Planned> {
   const directoryId = await findTree(overlay, tip.root, directory);
+  const approved = rendered.review?.kind === 'merge' ? rendered.review : undefined;
+  // Merged on the Git host itself, perhaps as another commit.
+  if (approved !== undefined && (await pinsHaveLanded(overlay, directoryId, approved.pins))) return 'unchanged';
   const decision = decideEdit(rendered, await readStanding(overlay, directoryId, rendered));
   if (decision.kind !== 'write') return decision.kind;
-  const edits: FileEdit[] = decision.edits.map(({ path, content }) => ({ path: `${directory}/${path}`, content }));
+  const edits: FileEdit[] = [...decision.edits];
   if (directoryId === undefined) {
-    edits.push({ path: `${directory}/${README_FILE}`, content: Buffer.from(clusterReadme(rendered.target.slug)) });
+    edits.push({ path: README_FILE, content: Buffer.from(clusterReadme(rendered.target.slug)) });
   }
   const edited = new Set(edits.map(({ path }) => path));
+  const pinned = approved === undefined ? undefined : new Set(approved.pins.map(({ path }) => path));
   for (const path of await deps.tombstones.find(overlay, directoryId, deps.now)) {
-    if (!edited.has(`${directory}/${path}`)) edits.push({ path: `${directory}/${path}`, content: undefined });
+    // One that expired after the approval waits for the next commit.
+    if (!edited.has(path) && pinned?.has(path) !== false) edits.push({ path, content: undefined });
   }
-  const { rootId, objects } = await editTree(overlay, tip.root, edits);
+  const pins = await pinsOf(overlay, directoryId, edits);
+  const fault = approved === undefined ? undefined : await pinsDoNotHold(overlay, directoryId, approved.pins, pins);
+  if (fault !== undefined) return { moved: fault };
+  const placed = edits.map(({ path, content }) => ({ path: `${directory}/${path}`, content }));
+  const { rootId, objects } = await editTree(overlay, tip.root, placed);
   // The server checks this too, where it can; here it holds on every host, and whatever the edit got wrong.
   if (!(await differOnlyUnder(overlay, tip.root, rootId, directory))) {
     throw new TreeEditError(directory, 'is not all that the commit would change');
@@ -126,12 +153,21 @@ async function planOne(
         'Cluster-Id': rendered.target.clusterId,
         'Idempotency-Key': rendered.idempotencyKey,
         'Requested-By': rendered.intent.requestedBy,
+        ...(approved === undefined ? {} : { 'Approved-By': approved.approvedBy }),
       },
     }),
   });
   const commit = await signedCommit(unsigned, deps.signCommit);
   return {
-    commit: { rendered, directory, id: commit.id, objects: [...objects, commit] },
+    commit: {
+      rendered,
+      directory,
+      id: commit.id,
+      root: rootId,
+      subject: decision.subject,
+      pins,
+      objects: [...objects, commit],
+    },
     tip: { commit: commit.id, root: rootId },
   };
 }

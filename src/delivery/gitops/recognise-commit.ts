@@ -1,6 +1,6 @@
 import { isObjectId } from '../../git/git-object.ts';
 import type { BranchCopy } from '../../git/branch-copy.ts';
-import type { Rendered } from '../../intent/rendered.ts';
+import type { IntentRecord } from '../../intent/intent-record.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_CANDIDATES = '50';
@@ -13,10 +13,10 @@ const MAX_CANDIDATES = '50';
 export async function findCommitOfIntent(
   copy: BranchCopy,
   tip: string,
-  rendered: Rendered,
+  intent: Pick<IntentRecord, 'id' | 'requestedAt'>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { id, requestedAt } = rendered.intent;
+  const { id, requestedAt } = intent;
   const requested = new Date(requestedAt).getTime();
   const since = Number.isNaN(requested) ? [] : [`--since=${Math.max(0, Math.floor((requested - DAY_MS) / 1000))}`];
   const output = await copy.query(

@@ -8,3 +8,5 @@ export const SUPERSEDED = 'Superseded';
 export const MANIFEST_TOO_LARGE = 'ManifestTooLarge';
 /** The Git host or a hook of its owner does not accept this commit; the message is what it said. */
 export const REFUSED_BY_GIT_HOST = 'RefusedByGitHost';
+/** Somebody else has pushed to the branch of the intent's proposal; it is not overwritten. */
+export const PROPOSAL_BRANCH_TAKEN = 'ProposalBranchTaken';

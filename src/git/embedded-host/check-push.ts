@@ -9,9 +9,12 @@ export type PushFault =
 
 /**
  * Arguments of the one git command that lists every pushed commit, newest first: its id and parents, its `Cluster-Id`
- * trailers, and the raw difference from its parent, without renames, so that a file moved out shows on both sides.
+ * trailers, and the raw difference from its parent, directories included, without renames, so that a file moved out shows
+ * on both sides.
+ *
+ * @param known what is not listed: the branch's old tip
  */
-export function pushLogArguments(oldId: string | undefined, newId: string): readonly string[] {
+export function pushLogArguments(known: string | undefined, newId: string): readonly string[] {
   return [
     'log',
     '--no-color',
@@ -24,12 +27,13 @@ export function pushLogArguments(oldId: string | undefined, newId: string): read
     '--ignore-submodules=none',
     '--raw',
     '-r',
+    '-t',
     '-m',
     '--no-renames',
     '--no-abbrev',
     '--format=commit %H %P%ncluster %(trailers:key=Cluster-Id,valueonly,unfold,separator=%x2C)',
     newId,
-    ...(oldId === undefined ? [] : [`^${oldId}`]),
+    ...(known === undefined ? [] : [`^${known}`]),
     '--',
   ];
 }
@@ -46,9 +50,16 @@ const MAX_LINES = 200;
  */
 export function checkPush(
   log: string,
-  push: { readonly oldId: string | undefined; readonly newId: string; readonly scope: readonly ScopeEntry[] },
+  push: {
+    readonly oldId: string | undefined;
+    readonly newId: string;
+    readonly scope: readonly ScopeEntry[];
+    /** The branch of a proposal stands anywhere on the shared one, whose commits the list leaves out. */
+    readonly standsOnKnown?: true;
+  },
 ): PushFault | undefined {
   const faults = new Map<string, string>();
+  const directoryFaults = new Map<string, string>();
   let expected: string | undefined = push.newId;
   let commit = '';
   let cluster: ClusterScope | undefined;
@@ -66,12 +77,15 @@ export function checkPush(
       else cluster = scope;
     } else if (line.startsWith(':') && cluster !== undefined) {
       const fault = changeFault(line, cluster);
-      if (fault !== undefined) setOnce(faults, commit, fault);
+      // A file says more than the directories above it, which the list has first.
+      if (fault !== undefined) setOnce(isOfDirectory(line) ? directoryFaults : faults, commit, fault);
     }
   }
   // An empty list stands for a new tip that is an ancestor of the old one. Goes before the faults: commits that are on
   // another history are judged once they are on this one.
-  if (expected !== push.oldId || commit === '') return notOnTip();
+  const standsWhereItMust = push.standsOnKnown === true ? expected !== undefined : expected === push.oldId;
+  if (!standsWhereItMust || commit === '') return notOnTip();
+  for (const [id, text] of directoryFaults) setOnce(faults, id, text);
   if (faults.size === 0) return undefined;
   const lines = [...faults].slice(0, MAX_LINES).map(([id, text]) => `refused: commit ${id}: ${text}`);
   return { kind: 'refused', lines };
@@ -99,20 +113,34 @@ function changeFault(line: string, cluster: ClusterScope): string | undefined {
   const path = line.slice(tab + 1);
   // Git quotes what is not plain ASCII; no such name is accepted, so none has to be unquoted.
   if (path.startsWith('"')) return `the path ${path} holds characters that are not allowed`;
+  const isDirectory = isOfDirectory(line);
+  // Those above it change with it; an empty one beside it is listed, too, though it holds no file.
+  if (isDirectory && cluster.directories.some((candidate) => `${candidate}/`.startsWith(`${path}/`))) return undefined;
   const directory = cluster.directories.find((candidate) => path.startsWith(`${candidate}/`));
   if (directory === undefined) {
     return `the path ${path} lies outside ${cluster.directories.join(', ')}, the directory of ${cluster.clusterId}`;
   }
   if (status === 'D') return undefined;
+  const inside = path.slice(directory.length + 1);
+  if (isDirectory) return hasPlainNames(inside) ? undefined : nameFault(path);
   if (mode === '120000') return `the path ${path} is a symbolic link`;
   if (mode === '160000') return `the path ${path} is a submodule`;
   if (mode !== '100644') return `the path ${path} has the file mode ${mode ?? '?'}; only 100644 is accepted`;
-  const inside = path.slice(directory.length + 1);
   if (inside === 'README.md') return undefined;
-  const plain = inside.split('/').every((name) => LOWER_CASE_NAME.test(name) && componentFault(name) === undefined);
-  return plain
-    ? undefined
-    : `the path ${path} has a name that is not allowed (lower-case letters, digits, . _ - and no leading dot)`;
+  return hasPlainNames(inside) ? undefined : nameFault(path);
+}
+
+/** Whether a line of git's raw format is of a directory, on whichever side it is there. */
+export function isOfDirectory(line: string): boolean {
+  return /^:(040000 (040000|000000)|000000 040000) /.test(line);
+}
+
+function hasPlainNames(inside: string): boolean {
+  return inside.split('/').every((name) => LOWER_CASE_NAME.test(name) && componentFault(name) === undefined);
+}
+
+function nameFault(path: string): string {
+  return `the path ${path} has a name that is not allowed (lower-case letters, digits, . _ - and no leading dot)`;
 }
 
 function setOnce(faults: Map<string, string>, commit: string, text: string): void {

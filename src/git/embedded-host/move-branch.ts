@@ -21,12 +21,13 @@ export async function moveBranch(deps: {
   readonly oldId: string | undefined;
   readonly newId: string;
   readonly now: Date;
+  /** The repository can be made anew from another one: nothing is synced, and no reflog is kept. */
+  readonly isDerived?: true;
 }): Promise<string | undefined> {
   const { repository, ref, oldId, newId, now } = deps;
   const path = join(repository, ref);
   const lock = `${path}.lock`;
-  await mkdir(dirname(path), { recursive: true });
-  if (!(await writeLock(lock, newId, now))) {
+  if (!(await writeLock(lock, deps))) {
     return `cannot lock ref '${ref}': Unable to create '${ref}.lock': File exists.`;
   }
   let moved = false;
@@ -40,19 +41,26 @@ export async function moveBranch(deps: {
   } finally {
     if (!moved) await rm(lock, { force: true });
   }
-  await noteMove(repository, ref, oldId, newId, now);
+  if (deps.isDerived !== true) await noteMove(repository, ref, oldId, newId, now);
   return undefined;
 }
 
-async function writeLock(lock: string, newId: string, now: Date): Promise<boolean> {
+async function writeLock(
+  lock: string,
+  { newId, now, isDerived }: { readonly newId: string; readonly now: Date; readonly isDerived?: true },
+): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     try {
+      await mkdir(dirname(lock), { recursive: true });
       await using file = await open(lock, 'wx');
       await file.writeFile(`${newId}\n`);
-      await file.datasync();
+      if (isDerived !== true) await file.datasync();
       return true;
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      // Git removes the folder of a branch with the last one in it.
+      if (code === 'ENOENT' && attempt < 3) continue;
+      if (code !== 'EEXIST') throw error;
       if (attempt > 1 || !(await removeIfStale(lock, now))) return false;
     }
   }

@@ -7,9 +7,12 @@ import { pipeline } from 'node:stream/promises';
 import { gitConfigEnvironment, gitEnvironment, GitProcessError, runGit } from '../git-process.ts';
 import { ZERO_ID } from '../git-object.ts';
 import { readLooseRef } from '../loose-ref.ts';
-import { checkPush, pushLogArguments } from './check-push.ts';
+import { checkMove } from './check-move.ts';
+import { checkPush, pushLogArguments, type PushFault } from './check-push.ts';
+import type { DirectoryMove } from '../directory-moves.ts';
 import type { ScopeEntry } from './git-access.ts';
 import { moveBranch } from './move-branch.ts';
+import { proposalScope } from './proposal-branch.ts';
 import { packObjectCount, type PushRequest } from './push-request.ts';
 
 /** What became of a push, as its client is told. */
@@ -28,15 +31,23 @@ export type PushOutcome =
 export interface ReceivePushDeps {
   /** Folder of the bare repository. */
   readonly repository: string;
-  /** `refs/heads/<branch>`: the only ref that is written. */
+  /** `refs/heads/<branch>`: the shared branch. Beside it only branches of proposals are written. */
   readonly ref: string;
   readonly scope: readonly ScopeEntry[];
+  /** Instead of writing in directories: moving exactly these. */
+  readonly moves?: readonly DirectoryMove[];
   readonly maxPackBytes: number;
   readonly settings: readonly (readonly [string, string])[];
   readonly signal: AbortSignal;
   readonly now: Date;
   /** Runs what is given to it when nothing else of its kind runs for this repository. */
   readonly inTurn: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  /** Is told of a push to the shared branch before it is answered, with the list of its commits. It never rejects. */
+  readonly follow?: (push: {
+    readonly oldId: string | undefined;
+    readonly newId: string;
+    readonly log: string;
+  }) => Promise<void>;
   /** Is given the clearing away that need not be waited for; it never rejects. */
   readonly afterwards: (work: Promise<void>) => void;
 }
@@ -64,9 +75,19 @@ export async function receivePush(
 ): Promise<PushOutcome> {
   const [command, ...others] = request.commands;
   if (command === undefined || others.length > 0) return rejected('one branch at a time', 'push one branch at a time');
-  if (command.ref !== deps.ref) return rejected('not allowed', `only ${deps.ref} is written here, not ${command.ref}`);
-  const { oldId, newId } = command;
-  if (newId === undefined) return rejected('deletion prohibited', `deleting ${deps.ref} is not allowed`);
+  const scope =
+    command.ref === deps.ref ? deps.scope : deps.moves === undefined ? proposalScope(command.ref, deps.scope) : [];
+  if (command.ref !== deps.ref && scope.length === 0) {
+    return rejected(
+      'not allowed',
+      `only ${deps.ref} is written here, and proposals/<slug>/<intent id> of the credential's clusters, not ${command.ref}`,
+    );
+  }
+  const { oldId, newId, ref } = command;
+  if (newId === undefined) {
+    if (ref === deps.ref) return rejected('deletion prohibited', `deleting ${deps.ref} is not allowed`);
+    return await deps.inTurn(async () => await deleteBranch(deps, ref, oldId));
+  }
   const objects = join(deps.repository, 'objects');
   const quarantine = join(objects, `tmp_objdir-incoming-${randomBytes(8).toString('hex')}`);
   const environment = {
@@ -76,7 +97,7 @@ export async function receivePush(
     GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects.replace(/["\\]/g, String.raw`\$&`)}"`,
     GIT_NO_REPLACE_OBJECTS: '1',
   };
-  const early = await findMoved(deps, oldId);
+  const early = await findMoved(deps, ref, oldId);
   if (early !== undefined) return early;
   try {
     await mkdir(join(quarantine, 'pack'), { recursive: true });
@@ -92,11 +113,14 @@ export async function receivePush(
     // Of pushes that come at once one wins; the others are spared the rest of the work. The body is in by now, so no
     // slow client holds up the next.
     return await deps.inTurn(async () => {
-      const fault = (await findMoved(deps, oldId)) ?? (await checkCommits(deps, environment, oldId, newId));
-      if (fault !== undefined) return fault;
+      const push = { ref, oldId, newId, scope };
+      const checked = (await findMoved(deps, ref, oldId)) ?? (await checkCommits(deps, environment, push));
+      if (typeof checked !== 'string') return checked;
       await migrate(quarantine, objects);
-      const unmoved = await moveBranch({ ...deps, oldId, newId });
-      return unmoved === undefined ? { state: 'accepted' } : rejected('failed to update ref', unmoved);
+      const unmoved = await moveBranch({ ...deps, ref, oldId, newId });
+      if (unmoved !== undefined) return rejected('failed to update ref', unmoved);
+      if (ref === deps.ref) await deps.follow?.({ oldId, newId, log: checked });
+      return { state: 'accepted' };
     });
   } finally {
     // What stays behind after a crash goes with git's own pruning, which knows the name.
@@ -148,15 +172,26 @@ async function unpack(
   return undefined;
 }
 
+/** @returns the list of the commits when nothing is wrong with them */
 async function checkCommits(
   deps: ReceivePushDeps,
   environment: Readonly<Record<string, string>>,
-  oldId: string | undefined,
-  newId: string,
-): Promise<PushOutcome | undefined> {
+  push: {
+    readonly ref: string;
+    readonly oldId: string | undefined;
+    readonly newId: string;
+    readonly scope: readonly ScopeEntry[];
+  },
+): Promise<PushOutcome | string> {
+  const isProposal = push.ref !== deps.ref;
+  if (deps.moves !== undefined) {
+    const git = { cwd: deps.repository, env: environment, signal: deps.signal };
+    return refusalOf(await checkMove({ ...push, moves: deps.moves, git })) ?? '';
+  }
   let log: string;
   try {
-    const output = await runGit(pushLogArguments(oldId, newId), {
+    // A proposal is judged from where it leaves the shared branch, whatever its own branch held before.
+    const output = await runGit(pushLogArguments(isProposal ? deps.ref : push.oldId, push.newId), {
       cwd: deps.repository,
       env: environment,
       signal: deps.signal,
@@ -169,7 +204,10 @@ async function checkCommits(
     // The old tip is not here at all: the client knows another history.
     return rejected('non-fast-forward', `the commits cannot be read from the tip of ${deps.ref}; fetch first`);
   }
-  const fault = checkPush(log, { oldId, newId, scope: deps.scope });
+  return refusalOf(checkPush(log, { ...push, ...(isProposal ? { standsOnKnown: true } : {}) })) ?? log;
+}
+
+function refusalOf(fault: PushFault | undefined): PushOutcome | undefined {
   if (fault === undefined) return undefined;
   return fault.kind === 'moved'
     ? rejected('non-fast-forward', fault.text)
@@ -210,10 +248,31 @@ async function linkOnce(from: string, to: string): Promise<void> {
 }
 
 /** Spares the work when the branch is known to be elsewhere; the swap decides. */
-async function findMoved(deps: ReceivePushDeps, oldId: string | undefined): Promise<PushOutcome | undefined> {
-  const current = await readLooseRef(deps.repository, deps.ref);
+async function findMoved(
+  deps: ReceivePushDeps,
+  ref: string,
+  oldId: string | undefined,
+): Promise<PushOutcome | undefined> {
+  const current = await readLooseRef(deps.repository, ref);
   if (current === undefined || current === (oldId ?? ZERO_ID)) return undefined;
-  return rejected('fetch first', `${deps.ref} is at ${current}; fetch first`);
+  return rejected('fetch first', `${ref} is at ${current}; fetch first`);
+}
+
+/** Rare, so git does it: it knows where a branch may stand. Only from the commit that the client knows. */
+async function deleteBranch(deps: ReceivePushDeps, ref: string, oldId: string | undefined): Promise<PushOutcome> {
+  try {
+    // Without an old id git would delete whatever is there.
+    await runGit(['update-ref', '-d', ref, oldId ?? ZERO_ID], {
+      cwd: deps.repository,
+      env: { ...gitConfigEnvironment(deps.settings), GIT_DIR: deps.repository },
+      signal: deps.signal,
+    });
+    return { state: 'accepted' };
+  } catch (error) {
+    deps.signal.throwIfAborted();
+    if (!(error instanceof GitProcessError) || error.exitCode === null) throw error;
+    return rejected('failed to update ref', error.stderr.trim());
+  }
 }
 
 function rejected(reason: string, text: string): PushOutcome {
