@@ -53,6 +53,7 @@ export const ConfigVariables = Type.Object(
       description: 'an image such as registry.example.com/service-operator:1.2.3',
     }),
     SERVICE_CHANNEL_ALLOW_PRIVATE: variable({ pattern: '^(true|false)$', description: 'true or false' }),
+    SERVICE_GIT_ALLOW_PRIVATE: variable({ pattern: '^(true|false)$', description: 'true or false' }),
     SERVICE_LOG_LEVEL: Type.Optional(Type.Unsafe<LogLevel>({ type: 'string', enum: [...LOG_LEVELS] })),
   },
   { additionalProperties: false },

@@ -31,6 +31,8 @@ export interface ControlPlaneConfig {
   readonly operatorImage: string | undefined;
   /** Whether the discussion channel's webhooks may be in private networks. */
   readonly channelAllowPrivate: boolean;
+  /** Whether repositories of other Git hosts may be in private networks. */
+  readonly gitAllowPrivate: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -69,6 +71,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       variables.SERVICE_JOB_LIFETIME === undefined ? undefined : Number(variables.SERVICE_JOB_LIFETIME) * 1000,
     operatorImage: variables.SERVICE_OPERATOR_IMAGE,
     channelAllowPrivate: variables.SERVICE_CHANNEL_ALLOW_PRIVATE === 'true',
+    gitAllowPrivate: variables.SERVICE_GIT_ALLOW_PRIVATE === 'true',
     logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
   };
 }

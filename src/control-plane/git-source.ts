@@ -1,17 +1,20 @@
-import type { GitSourceConfig } from '../protocol/agent-config.ts';
+import type { GitCredential, GitSourceConfig } from '../protocol/agent-config.ts';
 import { AppError } from '../protocol/app-error.ts';
 import { encryptTo } from '../protocol/jwe.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { gitSettingsOf } from './git-settings.ts';
+import { isSshCredential } from '../git/git-credential.ts';
 import type { CommitSigning } from './commit-signing/commit-signing.ts';
+import type { HostAccesses } from './git-hosts/host-accesses.ts';
+import { hostSettingsOf } from './git-hosts/host-credentials.ts';
 import type { MasterKey } from './master-key.ts';
 import { currentAgentCredential } from './store/agent-credentials.ts';
 import { findCluster } from './store/clusters.ts';
 import { currentReadCredential, insertGitCredential, mintGitCredential } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
 import { findRepositoryById, repositoryUrl } from './store/repositories.ts';
-import type { ClusterRow, GitCredentialRow } from './store/schema.ts';
+import type { ClusterRow, GitCredentialRow, RepositoryRow } from './store/schema.ts';
 import { storedPublicKey } from './stored-public-key.ts';
 
 /** A cluster's Git read credential lives as long as its agent credential. */
@@ -20,9 +23,13 @@ export const READ_CREDENTIAL_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000;
 /** Any user name goes with a token; this one says in a server's log whose it is. */
 export const GIT_USERNAME = 'service';
 
+/** Not used: the address of a repository over ssh names its user. */
+const SSH_USERNAME = 'git';
+
 export interface GitSourceDeps {
   readonly store: Store;
   readonly masterKey: MasterKey;
+  readonly hostAccesses: Pick<HostAccesses, 'of'>;
   readonly clock: Clock;
   readonly commitSigning: Pick<CommitSigning, 'allowedSigners'>;
   readonly randomBytes: (n: number) => Uint8Array;
@@ -56,12 +63,14 @@ export class GitSources {
       ...(settings.pruneOnRemoval ? { prune_on_removal: true, prune_breaker: settings.pruneBreaker } : {}),
       ...(cluster.desired_revision === null ? {} : { desired_revision: cluster.desired_revision }),
       ...(await this.#allowedSigners(cluster)),
+      ...caCertificateOf(repository),
     };
     const key = storedPublicKey(cluster.public_key);
     // A key that nothing can be encrypted to: withheld, since a cluster with a key never gets it in the clear.
     if (key === undefined && cluster.public_key !== null) return source;
-    const token = await this.#readToken(cluster.id, repositoryId);
-    const credential = { username: GIT_USERNAME, password: token.expose() };
+    const credential =
+      repository.embedded === 1 ? await this.#minted(cluster.id, repositoryId) : await this.#set(repository);
+    if (credential === undefined) return source;
     if (key === undefined) return { ...source, credential };
     return { ...source, credential_jwe: await encryptTo(key, JSON.stringify(credential)) };
   }
@@ -70,6 +79,24 @@ export class GitSources {
   async #allowedSigners(cluster: ClusterRow): Promise<Pick<GitSourceConfig, 'allowed_signers'>> {
     if (!gitSettingsOf(cluster).requireSignedCommits) return {};
     return { allowed_signers: [...(await this.#deps.commitSigning.allowedSigners(cluster.organization_id))] };
+  }
+
+  async #minted(clusterId: string, repositoryId: string): Promise<GitCredential> {
+    const token = await this.#readToken(clusterId, repositoryId);
+    return { username: GIT_USERNAME, password: token.expose() };
+  }
+
+  /** Another host's, as an admin has set it. Undefined where none is: the repository is public then. */
+  async #set(repository: RepositoryRow): Promise<GitCredential | undefined> {
+    const { readCredential: set } = await this.#deps.hostAccesses.of(repository);
+    if (set === undefined) return undefined;
+    if (!isSshCredential(set)) return { username: set.username, password: set.password.expose() };
+    return {
+      username: SSH_USERNAME,
+      password: '',
+      ssh_private_key: set.privateKey.expose(),
+      ssh_known_hosts: set.knownHosts,
+    };
   }
 
   /** The cluster's current read token; a new one when there is none, or less than a third of its life is left. */
@@ -116,6 +143,12 @@ export class GitSources {
 /** A credential that expires before this is renewed: less than a third of its life is left. */
 export function renewalThreshold(now: Date): string {
   return new Date(now.getTime() + READ_CREDENTIAL_LIFETIME_MS / 3).toISOString();
+}
+
+/** Roots of another host's certificate, for the operator too. */
+function caCertificateOf(repository: RepositoryRow): Pick<GitSourceConfig, 'ca_certificate'> {
+  const { caCertificate } = hostSettingsOf(repository);
+  return caCertificate === undefined ? {} : { ca_certificate: caCertificate };
 }
 
 function sealContext(credentialId: string): string {

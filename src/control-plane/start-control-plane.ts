@@ -16,6 +16,7 @@ import { DeliveryLoop } from './delivery-loop.ts';
 import { makeFirstAdmin, prepareFirstStart } from './first-start.ts';
 import { GitFolder } from './git-folder.ts';
 import { listenForGit } from './git-listener.ts';
+import { HostAccesses } from './git-hosts/host-accesses.ts';
 import { GitSources } from './git-source.ts';
 import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
@@ -24,6 +25,7 @@ import { installRoutes } from './http/install.ts';
 import { pageRoutes } from './http/page.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
+import { LayoutMoves } from './layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
@@ -107,7 +109,18 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   let url = config.baseUrl ?? '';
   const baseUrl = (): string => url;
   const installLinks = new InstallLinks({ key: masterKey.derive('install-links'), clock, baseUrl });
-  const gitSources = new GitSources({ store, masterKey, clock, randomBytes, baseUrl, commitSigning });
+  const hostAccesses = started.use(
+    new HostAccesses({ masterKey, clock, random, rules: { allowPrivate: config.gitAllowPrivate } }),
+  );
+  const gitSources = new GitSources({
+    store,
+    masterKey,
+    hostAccesses,
+    clock,
+    randomBytes,
+    baseUrl,
+    commitSigning,
+  });
   // Clients are told which authorities count; what counts is asked again at each request.
   const clientCa = async (): Promise<string> =>
     [...(await clientAuthority.certificates()), ...clientCertificates.authorities].join('');
@@ -122,6 +135,27 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
+  // Known once the server listens.
+  let hostUrl = '';
+  const deliveries = started.use(
+    new Deliveries({
+      ...deps,
+      store,
+      host,
+      hostAccesses,
+      signCommit: async (organizationId, payload) => await commitSigning.sign(organizationId, payload),
+      jobs: new StoreJobQueue({ ...deps, store, wakeups, jobLifetimeMs: config.jobLifetimeMs }),
+      mirrorDir: join(config.dataDir, 'mirrors'),
+      layoutRecord: (repositoryId) => layoutMoves.recordOf(repositoryId),
+      hostUrl: () => hostUrl,
+    }),
+  );
+  const layoutMoves = new LayoutMoves({
+    ...deps,
+    store,
+    wakeups,
+    open: async (target) => await deliveries.open(target),
+  });
   adminApi(app, {
     store,
     masterKey,
@@ -136,6 +170,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     contactWatch,
     clientAuthority,
     commitSigning,
+    layoutMoves,
     valuesChecker: started.use(new ValuesChecker({ clock })),
   });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
@@ -161,19 +196,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const ownUrl = await listen(app, config, tls === undefined ? 'http' : 'https');
   if (url === '') url = ownUrl;
 
-  const hostUrl = tls === undefined ? ownUrl : started.use(await listenForGit(host)).url;
+  hostUrl = tls === undefined ? ownUrl : started.use(await listenForGit(host)).url;
   const adminToken = await makeFirstAdmin(firstStart);
-  const deliveries = started.use(
-    new Deliveries({
-      ...deps,
-      store,
-      host,
-      signCommit: async (organizationId, payload) => await commitSigning.sign(organizationId, payload),
-      jobs: new StoreJobQueue({ ...deps, store, wakeups, jobLifetimeMs: config.jobLifetimeMs }),
-      mirrorDir: join(config.dataDir, 'mirrors'),
-      hostUrl: () => hostUrl,
-    }),
-  );
   const open: RemoteWatchDeps['open'] = async (target) => await deliveries.open(target);
   const remoteWatch = new RemoteWatch({ ...deps, store, wakeups, open });
   const upkeep = new Upkeep({ store, wakeups, gitSources, clock, logger });
@@ -192,6 +216,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     atOneReplica('remote-watch', remoteWatch),
     atOneReplica('upkeep', upkeep),
     atOneReplica('tidy', tidyLoop),
+    atOneReplica('layout-moves', layoutMoves),
     channel.run(stop.signal),
     contactWatch.run(stop.signal),
     relay.run(stop.signal),

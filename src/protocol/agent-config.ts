@@ -29,8 +29,15 @@ export const DEFAULT_INTERVALS: Intervals = {
   event_batch_size: 100,
 };
 
-/** User name and token for Git over HTTP. */
-export const GitCredential = Type.Object({ username: Type.String(), password: Type.String() });
+/** User name and token for Git over HTTP; or a deploy key for Git over ssh, where the host's keys come with it. */
+export const GitCredential = Type.Object({
+  username: Type.String(),
+  password: Type.String(),
+  /** PEM. Only for an ssh address. */
+  ssh_private_key: Type.Optional(Type.String({ maxLength: 32_768 })),
+  /** Lines of `known_hosts`, the only keys that the host may show. */
+  ssh_known_hosts: Type.Optional(Type.String({ maxLength: 32_768 })),
+});
 export type GitCredential = Static<typeof GitCredential>;
 
 /** A line of `allowed_signers` (ssh-keygen(1)): whose signature of a commit counts. */
@@ -60,11 +67,15 @@ export const GitSourceConfig = Type.Object({
   credential_jwe: Type.Optional(Type.String()),
   /** The same in the clear: only for a cluster without a key, and only over TLS. */
   credential: Type.Optional(GitCredential),
+  /** PEM roots of the Git host's certificate, in place of the system's; absent: those. */
+  ca_certificate: Type.Optional(Type.String({ maxLength: 131_072 })),
   /** Commits that none of these signed are not read; absent: signatures are not looked at. */
   allowed_signers: Type.Optional(Type.Array(AllowedSigner, { maxItems: 200 })),
   /** Objects whose files vanished are deleted, behind the breaker; absent or false: they are kept and reported. */
   prune_on_removal: Type.Optional(Type.Boolean()),
   prune_breaker: Type.Optional(PruneBreaker),
+  /** The revision whose vanished files a person accepted; of no other one. */
+  accepted_removals: Type.Optional(Type.String()),
 });
 export type GitSourceConfig = Static<typeof GitSourceConfig>;
 

@@ -82,6 +82,7 @@ describe('a key that nothing can be encrypted to', () => {
     const gitops = { connectivity_mode: 'gitops', repository_id: 'repo-1', git_directory: 'clusters/prod-eu' } as const;
     await storeKey(server, agent.id, gitops);
     const sources = new GitSources({
+      hostAccesses: { of: async () => await Promise.reject(new Error('there is no repository of another host')) },
       store: server.store,
       masterKey: server.masterKey,
       clock: server.clock,
