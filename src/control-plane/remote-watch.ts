@@ -75,13 +75,12 @@ export class RemoteWatch {
       clusters.map(({ directory }) => directory),
       signal,
     );
-    for (const { id, directory, desiredRevision } of clusters) {
+    for (const cluster of clusters) {
+      const { id, directory, desiredRevision } = cluster;
       // A directory that is gone is an empty tree: its operator looks, keeps everything, and says so.
       const revision = found.get(directory) ?? EMPTY_TREE_ID;
       if (revision === desiredRevision) continue;
-      const changed = await store.write(
-        async (trx) => await replaceDesiredRevision(trx, id, desiredRevision, revision),
-      );
+      const changed = await store.write(async (trx) => await replaceDesiredRevision(trx, cluster, revision));
       if (!changed) continue;
       wakeups.notify(configTopic(id));
       logger.info({ clusterId: id, directory, revision }, 'somebody else changed the directory of a cluster in Git');

@@ -141,18 +141,18 @@ export async function directoriesOfRepository(db: Kysely<Database>, repositoryId
   );
 }
 
-/** As `setDesiredRevision`, unless somebody else has set another one since `before` was read. */
+/** As `setDesiredRevision`, unless somebody else has set another one, or moved the directory, since `before` was read. */
 export async function replaceDesiredRevision(
   trx: Kysely<Database>,
-  id: string,
-  before: string,
+  before: ClusterDirectory,
   revision: string,
 ): Promise<boolean> {
   const result = await trx
     .updateTable('clusters')
     .set((eb) => ({ desired_revision: revision, config_revision: eb('config_revision', '+', 1) }))
-    .where('id', '=', id)
-    .where('desired_revision', '=', before)
+    .where('id', '=', before.id)
+    .where('git_directory', '=', before.directory)
+    .where('desired_revision', '=', before.desiredRevision)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }

@@ -31,7 +31,7 @@ export async function ensureRepositoryRow(
   deps: { readonly clock: Clock; readonly randomBytes: (n: number) => Uint8Array; readonly baseUrl: string },
 ): Promise<RepositoryRow> {
   const known = await findRepository(trx, organization, name);
-  if (known !== undefined) return known;
+  if (known !== undefined) return (await lockRepository(trx, known.id)) ?? known;
   const now = deps.clock.now();
   const hosted = hostedName(organization, name);
   const made: RepositoryRow = {
@@ -69,6 +69,19 @@ export async function findRepository(
     .selectAll()
     .where('organization_id', '=', organization.id)
     .where('name', '=', hostedName(organization, name))
+    .executeTakeFirst();
+}
+
+/**
+ * The repository's row, which nobody else changes until this transaction ends: whoever makes a cluster in it and whoever
+ * moves its clusters see each other. By an update, which every database understands.
+ */
+async function lockRepository(trx: Kysely<Database>, id: string): Promise<RepositoryRow | undefined> {
+  return await trx
+    .updateTable('repositories')
+    .set((eb) => ({ layout: eb.ref('layout') }))
+    .where('id', '=', id)
+    .returningAll()
     .executeTakeFirst();
 }
 

@@ -24,6 +24,7 @@ import { refuseUnread } from './refuse-unread.ts';
 import { organizationRoutes } from './organization.ts';
 import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
+import { repositoryLayoutRoute } from './repository-layout.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
 
@@ -61,6 +62,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       channelRoutes(scope, deps);
       channelWebhookRoutes(scope, deps);
       repositoryRoutes(scope, deps);
+      repositoryLayoutRoute(scope, deps);
     },
     { prefix: '/api/v1' },
   );

@@ -4,6 +4,7 @@ import type { ClientAuthority } from '../../client-authority.ts';
 import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
+import type { LayoutMoves } from '../../layout-moves.ts';
 import type { MasterKey } from '../../master-key.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -26,6 +27,7 @@ export interface AdminDeps {
   readonly installLinks: InstallLinks;
   readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
   readonly commitSigning: Pick<CommitSigning, 'list' | 'forget'>;
+  readonly layoutMoves: Pick<LayoutMoves, 'plan' | 'begin' | 'finish'>;
   readonly channel: DiscussionChannel;
   readonly valuesChecker: Pick<ValuesChecker, 'check'>;
 }
