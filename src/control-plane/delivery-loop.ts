@@ -1,9 +1,10 @@
-import type { Delivery, Receipt } from '../delivery/delivery.ts';
+import type { Delivery, DeliveryItem, Receipt } from '../delivery/delivery.ts';
 import type { Rendered } from '../intent/rendered.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { numberOn } from './jobs/number-on.ts';
+import { withReviews } from './proposals/review-of-queued.ts';
 import { ReceiptWriter, type FinalReceipt } from './receipt-writer.ts';
 import { renderQueued } from './render-queued.ts';
 import {
@@ -47,7 +48,8 @@ export interface DeliveryLoopDeps {
  *
  * ```
  * accepted ──► batch of its target ──► delivered   (receipt, desired revision, `/config` woken)
- *                │    │        └─────► failed      (refused for good, with the reason)
+ *                │    │   │    └─────► failed      (refused for good, with the reason)
+ *                │    │   └──────────► proposed    (on a branch of its own; accepted again once it is to be merged)
  *                │    └── retry ─────► accepted    (after a backoff of that target alone)
  *                └── crash ──────────► accepted    (delivered again; the transport recognises what is there)
  * ```
@@ -161,8 +163,8 @@ export class DeliveryLoop {
     const take = (receipt: Receipt): void => {
       const intent = waiting.get(receipt.intentId);
       if (intent === undefined) return;
-      if (receipt.state !== 'delivered' && receipt.state !== 'refused') {
-        unfinished ??= 'message' in receipt ? receipt.message : `${receipt.branch} waits for review`;
+      if (receipt.state === 'retry') {
+        unfinished ??= receipt.message;
         return;
       }
       waiting.delete(receipt.intentId);
@@ -175,7 +177,8 @@ export class DeliveryLoop {
       await Promise.all(
         byTarget(queue, rendered).map(async ({ target, part }) => {
           const delivery = await this.#deps.open(target);
-          const signed = await Promise.all(part.map(this.#deps.sign));
+          const items = queue.mode === 'gitops' ? await this.#review(batch, part, held, waiting) : part;
+          const signed = await Promise.all(items.map(async (item) => ({ ...item, ...(await this.#deps.sign(item)) })));
           for await (const receipt of delivery.deliver(signed, signal)) take(receipt);
         }),
       );
@@ -185,15 +188,34 @@ export class DeliveryLoop {
     return waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`);
   }
 
+  /** What is held back after all waits no more in this batch. */
+  async #review(
+    batch: readonly QueuedIntent[],
+    rendered: readonly Rendered[],
+    held: Held,
+    waiting: Map<string, QueuedIntent>,
+  ): Promise<readonly DeliveryItem[]> {
+    const { items, heldBack } = await withReviews(this.#deps, batch, rendered, held);
+    for (const id of heldBack) waiting.delete(id);
+    return items;
+  }
+
   #tell(intent: QueuedIntent, receipt: FinalReceipt): void {
     const { logger } = this.#deps;
-    if (receipt.state === 'refused') {
-      logger.warn({ intentId: intent.id, reason: receipt.reason, message: receipt.message }, 'intent refused');
-    } else {
-      logger.info(
-        { intentId: intent.id, clusterId: intent.cluster_id, commit: receipt.commit, jobId: receipt.jobId },
-        'intent delivered',
-      );
+    const about = { intentId: intent.id, clusterId: intent.cluster_id };
+    switch (receipt.state) {
+      case 'refused':
+        logger.warn({ ...about, reason: receipt.reason, message: receipt.message }, 'intent refused');
+        break;
+      case 'proposed':
+        logger.info({ ...about, branch: receipt.branch, head: receipt.head }, 'intent proposed');
+        break;
+      case 'moved':
+        logger.info({ ...about, message: receipt.message }, 'a proposal is rendered again');
+        break;
+      case 'delivered':
+        logger.info({ ...about, commit: receipt.commit, jobId: receipt.jobId }, 'intent delivered');
+        break;
     }
   }
 }

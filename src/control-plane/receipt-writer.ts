@@ -3,11 +3,11 @@ import type { Clock } from '../runtime/clock.ts';
 import type { QueuedIntent } from './store/delivery-queue.ts';
 import type { Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
-import { storeReceipt } from './store/receipts.ts';
-import { configTopic } from './topics.ts';
+import { takeReceipt } from './proposals/take-receipt.ts';
+import { configTopic, PROPOSALS_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
-export type FinalReceipt = Exclude<Receipt, { state: 'retry' | 'proposed' | 'moved' }>;
+export type FinalReceipt = Exclude<Receipt, { state: 'retry' }>;
 
 interface Taken {
   readonly intent: QueuedIntent;
@@ -57,17 +57,18 @@ export class ReceiptWriter {
     const { store, wakeups, clock, held, onStored } = this.#deps;
     const taken = this.#waiting;
     this.#waiting = [];
-    const at = clock.now().toISOString();
     try {
       const changed = await store.write(async (trx) => {
         await held.fence(trx);
         const clusters = new Set<string>();
         for (const { intent, receipt } of taken) {
-          if (await storeReceipt(trx, intent, receipt, at)) clusters.add(intent.cluster_id);
+          if (await takeReceipt(trx, intent, receipt, clock.now())) clusters.add(intent.cluster_id);
         }
         return clusters;
       });
       for (const clusterId of changed) wakeups.notify(configTopic(clusterId));
+      // Branches and requests of what was proposed, merged or closed.
+      wakeups.notify(PROPOSALS_TOPIC);
       for (const { intent, receipt } of taken) onStored(intent, receipt);
     } catch (error) {
       this.#failure ??= error;

@@ -1,6 +1,9 @@
 /** Notified when an intent was accepted or a target is free again: delivery looks for work. */
 export const DELIVERY_TOPIC = 'delivery';
 
+/** Notified when a proposal changed: branches, Git hosts and merges that are due are looked at. */
+export const PROPOSALS_TOPIC = 'proposals';
+
 /** Notified when messages for the discussion channel's webhooks were stored. */
 export const CHANNEL_TOPIC = 'channel';
 

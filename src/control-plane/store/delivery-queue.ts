@@ -36,7 +36,7 @@ export async function queuesWithWork(db: Kysely<Database>): Promise<WorkQueue[]>
 }
 
 /** An accepted intent with what its cluster adds to rendering it. */
-export type QueuedIntent = IntentRow & Pick<ClusterRow, 'slug' | 'delivery_epoch'>;
+export type QueuedIntent = IntentRow & Pick<ClusterRow, 'slug' | 'delivery_epoch' | 'git_settings' | 'repository_id'>;
 
 /**
  * The next accepted intents of a queue: from each cluster its oldest, then from each its second, and so on, so that one
@@ -71,7 +71,7 @@ export async function nextBatch(db: Kysely<Database>, queue: WorkQueue, limit: n
     .selectFrom('intents')
     .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
     .selectAll('intents')
-    .select(['clusters.slug', 'clusters.delivery_epoch'])
+    .select(['clusters.slug', 'clusters.delivery_epoch', 'clusters.git_settings', 'clusters.repository_id'])
     .where(
       'intents.id',
       'in',

@@ -6,7 +6,7 @@ import { catchUpWithReports } from './intent-progress.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
 /** States that a newer intent of the same object overtakes: nobody will bring these about any more. */
-const OVERTAKEN: readonly IntentRow['state'][] = ['accepted', 'delivered', 'applied'];
+const OVERTAKEN: readonly IntentRow['state'][] = ['accepted', 'proposed', 'delivered', 'applied'];
 
 /** Enough of an intent to find its object and its cluster. */
 export type DeliveredIntent = Pick<
@@ -53,9 +53,10 @@ export async function storeReceipt(
     .execute();
   await trx
     .updateTable('intents')
-    .set({ delivered_at: at, state: 'delivered' })
+    .set({ delivered_at: at, state: 'delivered', reason: null })
     .where('id', '=', intent.id)
-    .where('state', '=', 'accepted')
+    // Proposed: somebody else brought it to the branch, a Git host or a person.
+    .where('state', 'in', ['accepted', 'proposed'])
     .execute();
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
   await trx

@@ -1,0 +1,90 @@
+import { AppError } from '../../protocol/app-error.ts';
+import { newId } from '../../protocol/ids.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { AdminIdentity } from '../store/admin-tokens.ts';
+import type { Store } from '../store/open-store.ts';
+import { findProposalOf, lockProposal } from '../store/proposals.ts';
+import { DELIVERY_TOPIC, PROPOSALS_TOPIC } from '../topics.ts';
+import type { Wakeups } from '../wakeups.ts';
+import { carryOut } from './carry-out.ts';
+import { decideReview, type ReviewAct } from './decide-review.ts';
+import { standingOf } from './standing.ts';
+import { tellProposal, type ProposalNews } from './tell-proposal.ts';
+
+export interface ActDeps {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly clock: Clock;
+  readonly randomBytes: (n: number) => Uint8Array;
+}
+
+const NEWS: Readonly<Record<ReviewAct['kind'], ProposalNews>> = {
+  approve: 'ProposalApproved',
+  reject: 'ProposalRejected',
+  comment: 'ProposalCommented',
+  merge: 'ProposalMerging',
+  supersede: 'ProposalSuperseded',
+};
+
+/**
+ * One act of a person on a proposal, in one durable write with its audit entry and its message. The same act again
+ * changes nothing.
+ *
+ * @throws AppError `not_found`, `forbidden` (the author approves), `cluster_disabled`, or `conflict`: another revision was
+ *   looked at, approvals are missing, it is closed or being merged
+ */
+export async function actOnProposal(
+  deps: ActDeps,
+  admin: AdminIdentity,
+  id: string,
+  act: {
+    readonly kind: ReviewAct['kind'];
+    readonly comment?: string | undefined;
+    readonly revision?: number | undefined;
+  },
+): Promise<void> {
+  const { store, wakeups, clock, randomBytes } = deps;
+  const changed = await store.write(async (trx) => {
+    const found = await findProposalOf(trx, admin.organization.id, id);
+    const row = found === undefined ? undefined : await lockProposal(trx, id);
+    if (row === undefined) throw new AppError('not_found', `there is no proposal ${id}`);
+    const now = clock.now();
+    const at = now.toISOString();
+    const standing = await standingOf(trx, row, now);
+    const who = { actor: admin.name, roles: admin.roles, at };
+    // The approver came in with a token just now.
+    const holders = new Map(standing.holders);
+    if (!holders.has(admin.name)) holders.set(admin.name, { since: at, roles: admin.roles });
+    const decision = decideReview({ ...standing, holders }, { ...who, kind: act.kind, revision: act.revision });
+    if (decision.kind === 'nothing') return false;
+    if (decision.kind === 'refuse') {
+      throw new AppError(decision.code, `proposal ${id}: ${decision.message}`, { extra: { revision: row.revision } });
+    }
+    const { comment } = act;
+    const withdrawn = act.kind === 'supersede' ? `withdrawn by ${admin.name}` : `rejected by ${admin.name}`;
+    const closes = act.kind === 'supersede' || act.kind === 'reject';
+    await carryOut(trx, standing, decision, {
+      at,
+      news: NEWS[act.kind],
+      actor: admin.name,
+      ...(closes
+        ? { detail: comment === undefined ? withdrawn : `${withdrawn}: ${comment}` }
+        : comment === undefined
+          ? {}
+          : { detail: comment }),
+      review: {
+        id: newId('rev', now, randomBytes),
+        roles: JSON.stringify(admin.roles),
+        comment: comment ?? null,
+      },
+    });
+    if (act.kind === 'approve' && decision.state === 'merging') {
+      const about = { slug: standing.cluster.slug, at, once: `${row.revision}/${at}` };
+      await tellProposal(trx, row, 'ProposalMerging', about);
+    }
+    return true;
+  });
+  if (!changed) return;
+  wakeups.notify(DELIVERY_TOPIC);
+  wakeups.notify(PROPOSALS_TOPIC);
+}

@@ -1,0 +1,161 @@
+import type { Kysely } from 'kysely';
+import type { BlobPin, Receipt } from '../../delivery/delivery.ts';
+import { SUPERSEDED } from '../../delivery/gitops/refusal-reasons.ts';
+import { lockProposal, olderProposals, pinsIn, proposalsOfIntents, updateProposal } from '../store/proposals.ts';
+import { storeReceipt, type DeliveredIntent } from '../store/receipts.ts';
+import type { ClusterRow, Database, IntentRow, ProposalRow } from '../store/schema.ts';
+import { carryOut, type Cause } from './carry-out.ts';
+import { decideReview, type ReviewEvent } from './decide-review.ts';
+import { standingOf } from './standing.ts';
+import { tellProposal } from './tell-proposal.ts';
+
+/** An intent with what its proposal is made of. */
+export type ReviewedIntent = DeliveredIntent &
+  Pick<IntentRow, 'organization_id' | 'requested_by'> &
+  Pick<ClusterRow, 'slug'> & { readonly repository_id: string | null };
+
+type Proposed = Extract<Receipt, { readonly state: 'proposed' }>;
+
+/**
+ * Stores a receipt of an intent with what it means for its proposal and for older ones of the object. Storing one twice
+ * changes nothing.
+ *
+ * @returns whether the cluster's `/config` changed: then its topic is to be notified after the commit
+ */
+export async function takeReceipt(
+  trx: Kysely<Database>,
+  intent: ReviewedIntent,
+  receipt: Exclude<Receipt, { readonly state: 'retry' }>,
+  now: Date,
+): Promise<boolean> {
+  const at = now.toISOString();
+  const proposal = (await proposalsOfIntents(trx, [intent.id])).get(intent.id);
+  switch (receipt.state) {
+    case 'proposed':
+      if (proposal === undefined) await openProposal(trx, intent, receipt, at);
+      else await renderAgain(trx, proposal, receipt, now);
+      await overtake(trx, intent, false, now);
+      return false;
+    case 'moved':
+      await happen(trx, proposal, { kind: 'moved' }, now, { news: 'ProposalMoved', detail: receipt.message });
+      return false;
+    case 'refused': {
+      const isOlder = receipt.reason === SUPERSEDED;
+      await happen(trx, proposal, { kind: 'refused', isOlder }, now, {
+        news: isOlder ? 'ProposalSuperseded' : 'ProposalFailed',
+        detail: `${receipt.reason}: ${receipt.message}`,
+      });
+      return await storeReceipt(trx, intent, receipt, at);
+    }
+    case 'delivered':
+      await happen(trx, proposal, { kind: 'landed' }, now, {
+        news: 'ProposalMerged',
+        set: { merged_commit: receipt.commit ?? null },
+      });
+      await overtake(trx, intent, true, now);
+      return await storeReceipt(trx, intent, receipt, at);
+  }
+}
+
+async function openProposal(
+  trx: Kysely<Database>,
+  intent: ReviewedIntent,
+  receipt: Proposed,
+  at: string,
+): Promise<void> {
+  const { organization_id, cluster_id, repository_id, id: intent_id, requested_by: author, slug } = intent;
+  if (repository_id === null) throw new Error(`intent ${intent_id} is proposed in no repository`);
+  const row = {
+    // One proposal for each intent: however often it is stored, it is the same.
+    id: `prop-${intent_id.replace(/^int-/, '')}`,
+    organization_id,
+    cluster_id,
+    repository_id,
+    intent_id,
+    state: 'open' as const,
+    title: receipt.title,
+    branch: receipt.branch,
+    author,
+    pins: JSON.stringify(receipt.pins),
+    revision: 1,
+    base_commit: receipt.base ?? null,
+    head_commit: receipt.head,
+    merged_commit: null,
+    host_number: null,
+    host_url: null,
+    host_checked_at: null,
+    host_closed_at: null,
+    created_at: at,
+    updated_at: at,
+    closed_at: null,
+    close_reason: null,
+    branch_settled_at: null,
+  };
+  await trx.insertInto('proposals').values(row).execute();
+  await tellProposal(trx, row, 'ProposalOpened', { slug, at, once: '1' });
+  if (await setProposed(trx, intent_id)) return;
+  const detail = 'its intent was overtaken meanwhile';
+  await happen(trx, row, { kind: 'overtaken', isDelivered: true }, new Date(at), {
+    news: 'ProposalSuperseded',
+    detail,
+  });
+}
+
+/** On its branch is a commit again: of the next revision, or the same change on a newer base. */
+async function renderAgain(trx: Kysely<Database>, proposal: ProposalRow, receipt: Proposed, now: Date): Promise<void> {
+  const isOther = !samePins(pinsIn(proposal), receipt.pins);
+  const set = {
+    title: receipt.title,
+    pins: JSON.stringify(receipt.pins),
+    base_commit: receipt.base ?? null,
+    head_commit: receipt.head,
+  };
+  const isOpen = await happen(trx, proposal, { kind: 'rendered', isOther }, now, { set });
+  if (isOpen) await setProposed(trx, proposal.intent_id);
+  // Closed meanwhile: its branch is here again, and has to go.
+  else await updateProposal(trx, proposal.id, { head_commit: receipt.head, branch_settled_at: null });
+}
+
+/** @returns whether the intent was still waiting for it */
+async function setProposed(trx: Kysely<Database>, intentId: string): Promise<boolean> {
+  const result = await trx
+    .updateTable('intents')
+    .set({ state: 'proposed', reason: null })
+    .where('id', '=', intentId)
+    .where('state', '=', 'accepted')
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Older proposals of the object give way. */
+async function overtake(trx: Kysely<Database>, intent: ReviewedIntent, isDelivered: boolean, now: Date): Promise<void> {
+  for (const older of await olderProposals(trx, intent)) {
+    await happen(trx, older, { kind: 'overtaken', isDelivered }, now, {
+      news: 'ProposalSuperseded',
+      detail: `a newer intent of the object, ${intent.id} (generation ${intent.generation})`,
+    });
+  }
+}
+
+/** @returns whether the proposal changed */
+export async function happen(
+  trx: Kysely<Database>,
+  proposal: Pick<ProposalRow, 'id'> | undefined,
+  event: ReviewEvent,
+  now: Date,
+  cause: Omit<Cause, 'at'>,
+): Promise<boolean> {
+  const row = proposal === undefined ? undefined : await lockProposal(trx, proposal.id);
+  if (row === undefined) return false;
+  const standing = await standingOf(trx, row, now);
+  const decision = decideReview(standing, event);
+  if (decision.kind !== 'change') return false;
+  await carryOut(trx, standing, decision, { at: now.toISOString(), ...cause });
+  return true;
+}
+
+function samePins(before: readonly BlobPin[], after: readonly BlobPin[]): boolean {
+  const text = (pins: readonly BlobPin[]): string =>
+    JSON.stringify(pins.map((pin) => [pin.path, pin.before ?? '', pin.after ?? '']).sort());
+  return text(before) === text(after);
+}
