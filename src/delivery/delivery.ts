@@ -86,14 +86,25 @@ export interface SourceFault {
   readonly message: string;
 }
 
+/** An object whose manifest vanished, and that is to go for it: only where its inventory record says just this. */
+export interface Prune {
+  /** Of the manifest that is not there any more. */
+  readonly key: string;
+  readonly uid: string;
+}
+
 /** What a transport wants in the cluster, pinned to one revision where it has any. */
 export interface DesiredSet {
   /** Absent where the source has none: jobs, and a set that brings only a fault. Never empty. */
   readonly revision?: string;
-  /** `complete`: whatever is not in it has vanished from the source (reported, never deleted); `partial`: a few objects. */
+  /** `complete`: whatever is not in it has vanished from the source, which is reported; `partial`: a few objects. */
   readonly scope: 'complete' | 'partial';
   readonly objects: readonly DesiredItem[];
   readonly removals: readonly Removal[];
+  /** Vanished from a complete reading that can be trusted, by a cluster's own choice to prune. Absent: nothing goes. */
+  readonly prunes?: readonly Prune[];
+  /** The commit that it was read from is signed by one who may, which was verified. */
+  readonly isSigned?: boolean;
   readonly faults: readonly SourceFault[];
 }
 

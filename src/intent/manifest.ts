@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { isCollection, LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
+import { isAlias, isCollection, isNode, isScalar, LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
 import { AppError } from '../protocol/app-error.ts';
 import { NamespaceName, ObjectName } from '../protocol/names.ts';
 import { compileParser } from '../protocol/parse.ts';
@@ -17,6 +17,10 @@ import { MAX_MANIFEST_BYTES, Tombstone } from './rendered.ts';
 
 /** Aliases that one manifest may follow: enough for a person's own anchors, too few for a bomb. */
 const MAX_ALIASES = 50;
+
+const COLLECTION_NAME = 'a member has a mapping or list for a name';
+const TWICE = 'a member is there twice';
+const TOO_MANY_ALIASES = `aliases are followed at most ${MAX_ALIASES} times`;
 
 /** Why a file is not taken: a reason for the condition, and a message that names the file and the place in it. */
 export interface ManifestFault {
@@ -117,7 +121,9 @@ class YamlFault extends Error {}
 
 function readYaml(text: string): unknown {
   const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false, intAsBigInt: true, version: '1.2' });
+  // The parser compares each member's name with all before it, which takes the square of their number: see `memberFault`.
+  const options = { lineCounter, prettyErrors: false, intAsBigInt: true, version: '1.2', uniqueKeys: false } as const;
+  const documents = parseAllDocuments(text, options);
   if (!Array.isArray(documents) || documents.length === 0) throw new YamlFault('the file is empty');
   const [document, second] = documents;
   if (second !== undefined) {
@@ -135,20 +141,43 @@ function readYaml(text: string): unknown {
 /** A warning counts too: it is an unknown tag or directive, so the value would not be what was written. */
 function firstFault(document: Document.Parsed): { readonly message: string; readonly at: number } | undefined {
   const [problem] = [...document.errors, ...document.warnings];
-  return problem === undefined ? collectionKey(document) : { message: problem.message, at: problem.pos[0] };
+  return problem === undefined ? memberFault(document) : { message: problem.message, at: problem.pos[0] };
 }
 
-/** YAML lets a mapping stand where a member's name does; JSON has no such thing, and the parser would make up a name. */
-function collectionKey(document: Document.Parsed): { readonly message: string; readonly at: number } | undefined {
-  let at: number | undefined;
+/**
+ * YAML lets a mapping stand where a member's name does; JSON has no such thing, and the parser would make up a name. And it
+ * forbids the same name twice in one mapping, of which the parser would take the last.
+ */
+function memberFault(document: Document.Parsed): { readonly message: string; readonly at: number } | undefined {
+  let fault: { readonly message: string; readonly at: number } | undefined;
+  // Each takes a walk through the document.
+  let aliases = 0;
   visit(document, {
-    Pair: (_key, { key }) => {
-      if (!isCollection(key)) return undefined;
-      at = key.range?.[0] ?? 0;
-      return visit.BREAK;
+    Map: (_key, { items }) => {
+      const names = new Set<string>();
+      for (const { key } of items) {
+        const at = isNode(key) ? (key.range?.[0] ?? 0) : 0;
+        if (isAlias(key)) aliases += 1;
+        if (aliases > MAX_ALIASES) fault ??= { message: TOO_MANY_ALIASES, at };
+        if (fault !== undefined) return visit.BREAK;
+        const name = nameOf(key, document);
+        if (name !== undefined && !names.has(name)) names.add(name);
+        else fault = { message: name === undefined ? COLLECTION_NAME : `${TWICE}: ${JSON.stringify(name)}`, at };
+      }
+      return fault === undefined ? undefined : visit.BREAK;
     },
   });
-  return at === undefined ? undefined : { message: 'a member has a mapping or list for a name', at };
+  return fault;
+}
+
+/** As `toJS` makes it of a scalar, or of what an alias stands for; undefined for a collection. */
+function nameOf(key: unknown, document: Document.Parsed): string | undefined {
+  const node = isAlias(key) ? key.resolve(document) : key;
+  if (isCollection(node)) return undefined;
+  const value = isScalar(node) ? node.value : node;
+  // Null is an empty name. Anything else, such as a date, no manifest holds.
+  if (typeof value === 'string') return value;
+  return typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
 function kindOf(value: unknown): string {
@@ -176,7 +205,7 @@ function explain(error: unknown): string {
   // Deep nesting ends the parser's own recursion.
   if (error instanceof RangeError) return 'the file is nested too deeply';
   if (error instanceof ReferenceError && error.message.startsWith('Excessive alias count')) {
-    return `aliases are followed at most ${MAX_ALIASES} times`;
+    return TOO_MANY_ALIASES;
   }
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'the file cannot be read';
 }

@@ -5,7 +5,7 @@ import { grantCondition } from '../reconcile/cluster/grant-condition.ts';
 import { syncConditions } from '../reconcile/cluster/sync-conditions.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import type { Cluster } from '../resources/cluster.ts';
-import { isTrue } from '../resources/conditions.ts';
+import { findCondition, isTrue } from '../resources/conditions.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { ClusterStatusWriter } from './cluster-status.ts';
 import type { ControllerHealth } from './controller-health.ts';
@@ -22,7 +22,7 @@ export interface CoreReportsDeps {
 /** How the `Cluster` resource shows what the core comes to. */
 export function coreReports(
   deps: CoreReportsDeps,
-): Pick<CoreDeps, 'onRead' | 'onReport' | 'onRewritten' | 'onFault' | 'onGrants'> {
+): Pick<CoreDeps, 'onRead' | 'onReport' | 'onRewritten' | 'onCopy' | 'onFault' | 'onGrants'> {
   const { status, health, recorder, cluster, policy } = deps;
   return {
     // A set that brings only a fault names no revision that was read.
@@ -40,6 +40,11 @@ export function coreReports(
       status.setConditions([
         { type: 'SourceHistoryRewritten', status: 'True', reason: Reason.HistoryRewritten, message },
       ]);
+    },
+    // That all is as it should be is worth a condition only where it was not.
+    onCopy: (condition) => {
+      const isTold = findCondition(status.conditions, condition.type) !== undefined;
+      if (isTold || condition.status === 'False') status.setConditions([condition]);
     },
     onFault: (what, fault) => health.note(what, fault),
     onGrants: (grants) => {

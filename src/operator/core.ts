@@ -1,3 +1,4 @@
+import type { CopyCondition } from '../delivery/gitops/copy-report.ts';
 import { GitSource } from '../delivery/gitops/git-source.ts';
 import type { GitTarget } from '../delivery/gitops/git-target.ts';
 import { ACCEPT_REMOVALS_ANNOTATION } from '../delivery/gitops/removal-breaker.ts';
@@ -42,6 +43,7 @@ export interface CoreDeps {
   readonly onRead: (set: DesiredSet) => void;
   readonly onReport: (report: ApplyReport, set: DesiredSet) => void;
   readonly onRewritten: (message: string) => void;
+  readonly onCopy: (condition: CopyCondition) => void;
   /** Every controller has its first lists and runs. */
   readonly onRunning: () => void;
   /** `what` does not work for this fault; undefined: it works (again). */
@@ -81,9 +83,12 @@ export class Core {
       random,
       logger,
       applied: () =>
-        this.#inventory.records().flatMap(({ sourceKey }) => (MANIFEST_KEY.test(sourceKey) ? [sourceKey] : [])),
+        this.#inventory
+          .records()
+          .flatMap(({ sourceKey, uid }) => (MANIFEST_KEY.test(sourceKey) ? [{ key: sourceKey, uid }] : [])),
       acceptedRevision: () => this.#accepted(),
       onRewritten: deps.onRewritten,
+      onCopy: deps.onCopy,
       allowFile: false,
     });
     const grants: NamespaceGrants = {

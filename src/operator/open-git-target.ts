@@ -31,5 +31,10 @@ export async function openGitTarget(
     ...(desiredRevision === undefined ? {} : { desiredRevision }),
     ...(opened === undefined ? {} : { credential: opened }),
     ...(pinned ? { caCertificate: host.caCertificate } : {}),
+    ...(config.git.prune_on_removal === true ? { pruneOnRemoval: true } : {}),
+    ...(config.git.prune_breaker === undefined ? {} : { breaker: config.git.prune_breaker }),
+    ...(config.git.allowed_signers === undefined ? {} : { allowedSigners: config.git.allowed_signers }),
+    ...(config.git.trusted_revision === undefined ? {} : { trustedRevision: config.git.trusted_revision }),
+    ...(config.git.accepted_removals === undefined ? {} : { acceptedRemovals: config.git.accepted_removals }),
   };
 }

@@ -71,6 +71,8 @@ export const GitSourceConfig = Type.Object({
   ca_certificate: Type.Optional(Type.String({ maxLength: 131_072 })),
   /** Commits that none of these signed are not read; absent: signatures are not looked at. */
   allowed_signers: Type.Optional(Type.Array(AllowedSigner, { maxItems: 200 })),
+  /** The revision that is read whoever signed what led to it, as a person looked at it; of no other one. */
+  trusted_revision: Type.Optional(Type.String()),
   /** Objects whose files vanished are deleted, behind the breaker; absent or false: they are kept and reported. */
   prune_on_removal: Type.Optional(Type.Boolean()),
   prune_breaker: Type.Optional(PruneBreaker),

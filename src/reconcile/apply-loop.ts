@@ -1,7 +1,7 @@
 import type { DesiredItem, DesiredSet, Outcome } from '../delivery/delivery.ts';
 import type { Reporter } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
-import { refOf, type ObjectRef } from '../resources/kube-object.ts';
+import { refOf, type KubeObject, type ObjectRef } from '../resources/kube-object.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -11,10 +11,12 @@ import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import { objectKey } from './inventory-record.ts';
 import { Pass, type NamespaceGrants } from './pass.ts';
-import { failed } from './refusal.ts';
+import { failed, refused } from './refusal.ts';
 import { refOfTombstone, removeItem } from './remove-item.ts';
+import { dependencyOrder } from './dependency-order.ts';
+import { pruneItem } from './prune-item.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
-import { refOfRecord, vanished } from './vanished.ts';
+import { refOfRecord, toPrune, vanished } from './vanished.ts';
 import { writesArePaused } from './write-checks.ts';
 
 /** Writes under way at a time: enough to hide latency, few enough for a small API server. */
@@ -71,14 +73,32 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     const wantedPair = wanted === undefined ? undefined : pairOf(wanted.object);
     outcomes.set(removal.key, await removeItem(pass, removal, wantedPair, signal));
   });
-  await inTurns(set.objects, signal, async (item) => {
-    const newest = newestOf.get(objectKey(refOf(item.object))) ?? item;
-    outcomes.set(item.key, isOvershadowed(item, newest) ?? (await applyItem(pass, item, signal)));
-  });
+  const wanted = new Set(newestOf.values());
+  const { turns, circles } = await dependencyOrder([...wanted], async (ref) => await lookUp(pass, ref, signal));
+  for (const item of set.objects) {
+    const overshadowed = isOvershadowed(item, newestOf.get(objectKey(refOf(item.object))) ?? item);
+    const circle = circles.get(item.key);
+    if (overshadowed !== undefined) outcomes.set(item.key, overshadowed);
+    else if (circle !== undefined) outcomes.set(item.key, refused(Reason.SpecInvalid, circle));
+  }
+  for (const turn of turns) {
+    await inTurns(turn, signal, async (item) => {
+      outcomes.set(item.key, await applyItem(pass, item, signal));
+    });
+  }
 
   const stale = new Set([...outcomes].filter(([, { state }]) => state === 'stale').map(([key]) => key));
+  // Last, so that what takes another's place is there before that goes.
+  const pruned = toPrune(set, vanished(set, deps.inventory.records(), stale));
+  await inTurns(pruned, signal, async (record) => {
+    outcomes.set(record.sourceKey, await pruneItem(pass, record, set.isSigned === true, signal));
+  });
+  const prunedKeys = new Set(pruned.map(({ sourceKey }) => sourceKey));
   const removedWithoutTombstone: ObjectRef[] = [];
-  await inTurns(vanished(set, deps.inventory.records(), stale), signal, async (record) => {
+  const left = vanished(set, deps.inventory.records(), stale).filter(
+    ({ sourceKey }) => !prunedKeys.has(sourceKey) || outcomes.get(sourceKey)?.state === 'stale',
+  );
+  await inTurns(left, signal, async (record) => {
     const ref = refOfRecord(record);
     const isLive = await stillThere(pass, ref, record.uid, signal);
     if (isLive) removedWithoutTombstone.push(ref);
@@ -103,7 +123,7 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     ...(set.revision === undefined ? {} : { revision: set.revision }),
     complete: set.scope === 'complete',
     outcomes,
-    removals: new Set(set.removals.map(({ key }) => key)),
+    removals: new Set([...set.removals.map(({ key }) => key), ...prunedKeys]),
     removedWithoutTombstone: removedWithoutTombstone.sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1)),
     faults: set.faults,
     retryable: inventoryBehind || [...outcomes.values()].some(mayPass),
@@ -140,6 +160,16 @@ function newestItems(items: readonly DesiredItem[]): ReadonlyMap<string, Desired
 function isOvershadowed(item: DesiredItem, newest: DesiredItem): Outcome | undefined {
   if (newest === item) return undefined;
   return failed(Reason.ManifestRefused, `${newest.key} names the same object; keep one of the two`);
+}
+
+/** What cannot be read needs nothing that is known of. */
+async function lookUp(pass: Pass, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject | undefined> {
+  try {
+    return await pass.liveIfAllowed(ref, signal);
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }
 
 async function stillThere(pass: Pass, ref: ObjectRef, uid: string, signal: AbortSignal): Promise<boolean> {

@@ -2,9 +2,9 @@ import type { Outcome, Removal } from '../delivery/delivery.ts';
 import type { Tombstone } from '../intent/rendered.ts';
 import type { ResourceRef } from '../protocol/condition.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
-import { META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { SourcePair } from '../resources/source-annotation.ts';
+import { askToGo } from './ask-to-go.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { decideRemoval } from './decide-removal.ts';
 import { apiIsGone, isDenied, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
@@ -24,7 +24,7 @@ export async function removeItem(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const ref = refOfTombstone(tombstone);
-  const { api, inventory, clock } = pass.deps;
+  const { inventory, clock } = pass.deps;
   if (pass.apiIsGone) return apiIsGone(Reason.DeleteFailed);
   try {
     const signature = await signatureOf(tombstone, pass.policy);
@@ -47,17 +47,8 @@ export async function removeItem(
       }
       if (decision.kind === 'deleting') return { state: 'deleted', ...goingRef(live) };
       try {
-        if (decision.annotate) {
-          const resourceVersion = live?.metadata.resourceVersion;
-          const annotations = { [TOMBSTONE_ANNOTATION]: tombstone.intentId };
-          await api.mergePatch(
-            ref,
-            { metadata: { ...(resourceVersion === undefined ? {} : { resourceVersion }), annotations } },
-            { fieldManager: META_FIELD_MANAGER },
-            signal,
-          );
-        }
-        if (live?.metadata.deletionTimestamp === undefined) await api.delete(ref, { uid: decision.uid }, signal);
+        const mark = decision.annotate ? { tombstone: tombstone.intentId } : {};
+        await askToGo(pass, live, { ref, uid: decision.uid, ...mark }, signal);
         const { apiVersion, kind, namespace, name, epoch, generation } = tombstone;
         inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
         pass.noteAnswer(true);

@@ -86,10 +86,18 @@ export const Reason = {
   StaleSource: 'StaleSource',
   /** The source (repository, branch, directory) cannot be read. */
   SourceUnreachable: 'SourceUnreachable',
+  /** A commit that changes the directory is not signed by one whose signature counts: nothing of its branch is read. */
+  CommitNotTrusted: 'CommitNotTrusted',
   /** Somebody rewrote the branch that the source reads. */
   HistoryRewritten: 'HistoryRewritten',
   /** The control plane named no source yet. Not set yet. */
   SourceNotConfigured: 'SourceNotConfigured',
+  /** More files vanished at once than is believed: nothing is removed until a person accepts the revision. */
+  RemovalsHeld: 'RemovalsHeld',
+  /** SourcePartial=False: the Git host sends more than the cluster's directory. */
+  CopyNotPartial: 'CopyNotPartial',
+  /** SourcePartial=True: the copy holds the cluster's directory and no more. */
+  CopyPartial: 'CopyPartial',
   /** Some objects of the revision are not applied; the message names the first. */
   PartlyApplied: 'PartlyApplied',
   /** RemovedWithoutTombstone=True: files vanished from the source; their objects are kept in the cluster. */

@@ -66,7 +66,7 @@ describe('an intent on its way to a cluster and back', () => {
     const before = await system.world.until('RemovedWithoutTombstone', 'True', 'FileRemoved');
     system.editByHand((clone) => rmSync(join(clone, 'clusters/eu'), { recursive: true }));
     clock.look();
-    const synced = await system.world.until('Synced', 'False', 'SourceUnreachable');
+    const synced = await system.world.until('Synced', 'False', 'RemovalsHeld');
     expect(synced.message).toContain('has no manifest any more');
     // What was known of the file that vanished before is not taken back.
     expect(await system.world.until('RemovedWithoutTombstone', 'True', 'FileRemoved')).toEqual(before);

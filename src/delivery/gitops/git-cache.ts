@@ -1,8 +1,10 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../runtime/logger.ts';
+import type { CopyReport } from './copy-report.ts';
 import { GitCommand } from './git-command.ts';
 import { GitFault, gitFaultOf } from './git-fault.ts';
+import { chunksOf, parseTree, readBatch, type TreeEntry } from './git-output.ts';
 import { configureSparseRepository } from './sparse-repository.ts';
 
 export interface GitCacheDeps {
@@ -17,19 +19,12 @@ export interface GitCacheDeps {
   readonly logger: Logger;
 }
 
-/** One file or directory of a commit, as `git ls-tree` lists it. */
-export interface TreeEntry {
-  readonly mode: string;
-  readonly type: string;
-  readonly id: string;
-  /** From the repository's root. */
-  readonly path: string;
-}
-
 export interface Fetched {
   readonly commit: string;
   /** The branch was rewritten: the commit seen before is not behind this one. */
   readonly rewritten: boolean;
+  /** It was once, and `trustHistory` was not called since. */
+  readonly suspect: boolean;
 }
 
 /** Each fetch leaves a pack; a fresh copy is cheaper than housekeeping in a cache. */
@@ -37,6 +32,10 @@ const MAX_PACKS = 300;
 /** A README and the like beside our directory do not make the repository a shared one. */
 const MAX_OTHER_FILES = 5;
 const REF = 'refs/service/desired';
+/** In the copy, so that it outlives the process. */
+const SUSPECT_FILE = 'service-history-rewritten';
+/** More than this is no directory of manifests, and more than the operator has memory for. */
+const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /**
@@ -50,6 +49,8 @@ export class GitCache {
   #opened = false;
   /** Nothing but our directory is in the repository: then its contents come with each fetch, which saves a round trip. */
   #dedicated: boolean | undefined;
+  #filtered = true;
+  #isUninspected = true;
 
   constructor(deps: GitCacheDeps) {
     this.#deps = deps;
@@ -97,15 +98,29 @@ export class GitCache {
     return (await this.#git.text(['rev-parse', '--verify', '--end-of-options', `${commit}^{tree}`], { signal })).trim();
   }
 
-  /** The contents of blobs. One that is larger than `maxBytes` comes back as its size. @throws GitFault */
+  /** The id of the directory's tree at a commit; undefined where there is none. @throws GitFault */
+  async directoryTree(commit: string, signal: AbortSignal): Promise<string | undefined> {
+    const { path } = this.#deps;
+    if (path === '') return await this.rootTree(commit, signal);
+    const text = await this.#git.text(['ls-tree', '-z', '--full-tree', commit, '--', path], { signal });
+    const [entry] = parseTree(text);
+    if (entry !== undefined && entry.type !== 'tree') throw new GitFault('broken', `${path} is not a directory`);
+    return entry?.id;
+  }
+
+  /**
+   * Gives the contents of blobs to `take`, a few at a time. One that is larger than `maxBytes` comes as its size.
+   *
+   * @throws GitFault
+   */
   async read(
     ids: readonly string[],
     maxBytes: number,
+    take: (contents: ReadonlyMap<string, Buffer | number>) => Promise<void>,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, Buffer | number>> {
+  ): Promise<void> {
     const wanted = [...new Set(ids)];
-    const contents = new Map<string, Buffer | number>();
-    if (wanted.length === 0) return contents;
+    if (wanted.length === 0) return;
     const sizes = await this.#sizes(wanted, signal);
     const missing = wanted.filter((id) => !sizes.has(id));
     if (missing.length > 0) {
@@ -114,10 +129,52 @@ export class GitCache {
     }
     const lost = wanted.find((id) => !sizes.has(id));
     if (lost !== undefined) throw new GitFault('broken', `the remote does not give object ${lost}`);
-    const small = wanted.filter((id) => (sizes.get(id) ?? 0) <= maxBytes);
-    for (const [id, size] of sizes) if (size > maxBytes) contents.set(id, size);
-    if (small.length > 0) readBatch(await this.#git.bytes(['--batch'], { signal, input: small }), contents);
-    return contents;
+    const isSmall = (id: string): boolean => (sizes.get(id) ?? 0) <= maxBytes;
+    const small = wanted.filter(isSmall);
+    const total = small.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+    if (total > MAX_TOTAL_BYTES) {
+      throw new GitFault('broken', `the files hold ${total} bytes together; at most ${MAX_TOTAL_BYTES} are read`);
+    }
+    await take(new Map([...sizes].filter(([id]) => !isSmall(id))));
+    for (const chunk of chunksOf(small, sizes)) {
+      const contents = new Map<string, Buffer | number>();
+      readBatch(await this.#git.bytes(['--batch'], { signal, input: chunk }), contents);
+      await take(contents);
+    }
+  }
+
+  /** Nobody misses anything of what the history was before it was rewritten. */
+  async trustHistory(): Promise<void> {
+    await rm(this.#suspectFile, { force: true });
+  }
+
+  /** The copy is another than at the last inspection, or filled in another way. */
+  get isUninspected(): boolean {
+    return this.#isUninspected;
+  }
+
+  /** Counts what the copy holds, as it is on the disk. @throws GitFault */
+  async inspect(commit: string, signal: AbortSignal): Promise<CopyReport> {
+    const settings = ['remote.origin.promisor=false'];
+    const format = '--batch-check=%(objecttype) %(objectname)';
+    const all = await this.#git.text(['cat-file', '--batch-all-objects', '--unordered', format], { signal, settings });
+    const lines = all.split('\n').filter((line) => line !== '');
+    const own = new Set((await this.list(commit, signal)).map(({ id }) => id));
+    const contents = lines.filter((line) => line.startsWith('blob '));
+    const foreign = contents.filter((line) => !own.has(line.slice(5))).length;
+    this.#isUninspected = false;
+    const packs = /^size-pack: (\d+)$/m.exec(await this.#git.text(['count-objects', '-v'], { signal, settings }));
+    return {
+      bytes: Number(packs?.[1] ?? 0) * 1024,
+      objects: lines.length,
+      contents: contents.length,
+      foreign: this.#dedicated === true && foreign <= MAX_OTHER_FILES ? 0 : foreign,
+      filtered: this.#filtered,
+    };
+  }
+
+  get #suspectFile(): string {
+    return join(this.#deps.directory, '.git', SUSPECT_FILE);
   }
 
   async #isUsable(): Promise<boolean> {
@@ -132,6 +189,7 @@ export class GitCache {
   async #create(signal: AbortSignal): Promise<void> {
     await this.discard();
     this.#dedicated = undefined;
+    this.#isUninspected = true;
     await mkdir(this.#deps.directory, { recursive: true, mode: 0o700 });
     await this.#git.text(['init', '--quiet'], { signal });
     await configureSparseRepository(this.#deps);
@@ -147,13 +205,28 @@ export class GitCache {
     const refspec = `+refs/heads/${this.#deps.branch}:${REF}`;
     await this.#git.text(['fetch', ...options, 'origin', refspec], { signal, stderr });
     const said = stderr.join('');
-    if (said.includes('filtering not recognized')) {
-      this.#deps.logger.warn({ url: this.#deps.url }, 'the Git host does not filter: the whole tree is fetched');
-    }
     const commit = await this.#tip();
     if (commit === undefined) throw new GitFault('broken', 'the fetched commit has no id');
-    this.#dedicated ??= await this.#isDedicated(commit, signal);
-    return { commit, rewritten: said.includes('(forced update)') };
+    this.#noteFilter(!said.includes('filtering not recognized'));
+    if (commit !== known || this.#dedicated === undefined) await this.#noteKind(commit, signal);
+    const rewritten = said.includes('(forced update)');
+    if (rewritten) await writeFile(this.#suspectFile, '');
+    const suspect = rewritten || (await exists(this.#suspectFile));
+    return { commit, rewritten, suspect };
+  }
+
+  #noteFilter(filtered: boolean): void {
+    if (filtered === this.#filtered) return;
+    this.#filtered = filtered;
+    this.#isUninspected = true;
+    if (!filtered) this.#deps.logger.warn({ url: this.#deps.url }, 'the Git host does not filter');
+  }
+
+  /** A second directory makes a shared repository of one that was ours alone: its contents are not ours to fetch. */
+  async #noteKind(commit: string, signal: AbortSignal): Promise<void> {
+    const dedicated = await this.#isDedicated(commit, signal);
+    if (this.#dedicated !== undefined && dedicated !== this.#dedicated) this.#isUninspected = true;
+    this.#dedicated = dedicated;
   }
 
   /** The fetched commit. Nothing ever packs refs here, so reading the loose one saves a process. */
@@ -196,24 +269,9 @@ export class GitCache {
   }
 }
 
-function parseTree(text: string): readonly TreeEntry[] {
-  return text.split('\0').flatMap((line) => {
-    const match = /^(\d+) (\w+) ([0-9a-f]+)\t([^]+)$/.exec(line);
-    if (match === null) return [];
-    const [, mode = '', type = '', id = '', path = ''] = match;
-    return [{ mode, type, id, path }];
-  });
-}
-
-/** Output of `cat-file --batch`: `<id> blob <size>`, a newline, so many bytes, a newline. */
-function readBatch(output: Buffer, into: Map<string, Buffer | number>): void {
-  let at = 0;
-  while (at < output.length) {
-    const end = output.indexOf(0x0a, at);
-    const [id = '', type, size = ''] = output.toString('latin1', at, end === -1 ? output.length : end).split(' ');
-    if (end === -1 || type !== 'blob') throw new GitFault('broken', `object ${id} cannot be read`);
-    const start = end + 1;
-    into.set(id, output.subarray(start, start + Number(size)));
-    at = start + Number(size) + 1;
-  }
+async function exists(file: string): Promise<boolean> {
+  return await access(file).then(
+    () => true,
+    () => false,
+  );
 }

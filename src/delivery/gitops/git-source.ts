@@ -1,33 +1,26 @@
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { Wake } from '../../runtime/wake.ts';
 import type { DesiredSet, Outcome, Source } from '../delivery.ts';
-import { DirectoryReader } from './directory-reader.ts';
-import { GitCache } from './git-cache.ts';
-import { gitEnvironment } from './git-environment.ts';
+import { copyCondition, type CopyCondition } from './copy-report.ts';
+import type { Fetched } from './git-cache.ts';
+import { GitCopies } from './git-copies.ts';
 import { GitFault, gitFaultOf } from './git-fault.ts';
-import { targetIsUnusable, type GitTarget } from './git-target.ts';
-import { DEFAULT_BREAKER, mostFilesVanished, type BreakerLimits } from './removal-breaker.ts';
+import type { GitTarget } from './git-target.ts';
+import { RemovalJudge, type RemovalJudgeDeps } from './removal-judge.ts';
 
-export interface GitSourceDeps {
+export interface GitSourceDeps extends RemovalJudgeDeps {
   /** Holds the copy; nothing in it may not be lost. */
   readonly stateDir: string;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
-  /** Paths of the manifests whose objects are applied now. */
-  readonly applied: () => readonly string[];
-  /** A revision whose vanished files a person accepted. */
-  readonly acceptedRevision?: () => string | undefined;
   /** The branch was rewritten; the message names both commits. */
   readonly onRewritten?: (message: string) => void;
-  readonly breaker?: BreakerLimits;
+  /** What a copy turned out to hold. */
+  readonly onCopy?: (condition: CopyCondition) => void;
   /** Look at the remote after so long without being told to (default 5 minutes), up to a fifth later. */
   readonly pollMs?: number;
   /** `file:` remotes, for tests. */
@@ -46,17 +39,24 @@ export class GitSource implements Source {
   readonly #deps: GitSourceDeps;
   readonly #wake = new Wake();
   #target: GitTarget | undefined;
-  #cache: { readonly key: string; readonly cache: GitCache; readonly reader: DirectoryReader } | undefined;
+  readonly #copies: GitCopies;
+  readonly #judge: RemovalJudge;
   #credentialSince = 0;
-  #caFile: string | undefined;
   #lastCommit: string | undefined;
-  #lastKeys: readonly string[] | undefined;
-  /** Last revision that was handed over whole, and last fault. */
-  #handedOver: string | undefined;
+  /** What was handed over last, and what it was judged by. */
+  #handedOver: { readonly revision: string; readonly circumstances: string; readonly commit: string } | undefined;
   #lastFault: string | undefined;
 
   constructor(deps: GitSourceDeps) {
     this.#deps = deps;
+    const { stateDir, logger, allowFile } = deps;
+    this.#copies = new GitCopies({
+      stateDir,
+      logger,
+      credential: () => this.#target?.credential,
+      ...(allowFile === undefined ? {} : { allowFile }),
+    });
+    this.#judge = new RemovalJudge(deps);
   }
 
   /** What `/config` says now; undefined outside gitops mode. */
@@ -77,33 +77,57 @@ export class GitSource implements Source {
     let failures = 0;
     let behind = 0;
     let pause = 0;
+    let due = 0;
+    const now = (): number => this.#deps.clock.now().getTime();
+    const rest = (ms: number): void => {
+      pause = ms;
+      due = now() + ms;
+    };
     while (!signal.aborted) {
       const before = this.#target?.desiredRevision;
-      const rung = pause > 0 ? await this.#wake.waitAtMost(pause, this.#deps.clock, signal) : 'elapsed';
+      const rung =
+        pause > 0 ? await this.#wake.waitAtMost(Math.max(1, due - now()), this.#deps.clock, signal) : 'elapsed';
       const target = this.#target;
-      if (target?.desiredRevision === undefined) {
-        if (target !== undefined) await this.#prepare(target, signal);
+      if (target === undefined) {
         await this.#wake.wait(signal);
         pause = 0;
         continue;
       }
-      const idle = before === this.#handedOver && this.#lastFault === undefined;
-      if (rung === 'rung' && target.desiredRevision === before && idle) continue;
+      if (rung === 'rung' && target.desiredRevision === before && this.#isUpToDate(target)) continue;
       const reading = await this.#read(target, signal);
+      const poll = (this.#deps.pollMs ?? POLL_MS) * (1 + this.#deps.random() / 5);
       if (reading.state === 'failed') {
+        if (this.#isBeforeFirstCommit(target, reading.fault)) {
+          rest(poll);
+          continue;
+        }
         failures += 1;
         const set = this.#faultSet(target, reading.fault);
         if (set !== undefined) yield set;
-        pause = backoffMs(RETRY, failures, this.#deps.random);
+        rest(backoffMs(RETRY, failures, this.#deps.random));
         continue;
       }
       failures = 0;
       if (reading.set !== undefined) yield reading.set;
-      const caughtUp = this.#target?.desiredRevision === reading.revision;
+      await this.#inspect(target, signal);
+      const desired = this.#target?.desiredRevision;
+      const caughtUp = desired === undefined || desired === reading.revision;
       behind = caughtUp ? 0 : behind + 1;
-      const poll = (this.#deps.pollMs ?? POLL_MS) * (1 + this.#deps.random() / 5);
-      pause = caughtUp ? poll : Math.min(poll, backoffMs(CATCH_UP, behind, this.#deps.random));
+      rest(caughtUp ? poll : Math.min(poll, backoffMs(CATCH_UP, behind, this.#deps.random)));
     }
+  }
+
+  /** Nothing that `/config` or a person says asks for more than was handed over. */
+  #isUpToDate(target: GitTarget): boolean {
+    if (this.#lastFault !== undefined || this.#handedOver === undefined) return false;
+    const { revision, circumstances } = this.#handedOver;
+    const isRead = target.desiredRevision === undefined || target.desiredRevision === revision;
+    return isRead && circumstances === this.#judge.circumstances(target);
+  }
+
+  /** A branch that nobody has named a revision of need not be there yet; the copy waits for it. */
+  #isBeforeFirstCommit({ desiredRevision }: GitTarget, { kind }: GitFault): boolean {
+    return kind === 'no_branch' && desiredRevision === undefined && this.#deps.applied().length === 0;
   }
 
   // Git has nobody to tell: the revision is recorded in the Cluster's status, and the events carry it.
@@ -122,56 +146,35 @@ export class GitSource implements Source {
     | { readonly state: 'failed'; readonly fault: GitFault }
   > {
     try {
-      const { cache, reader } = await this.#open(target);
+      const { cache, reader, verifier } = await this.#copies.open(target);
       const fetched = await cache.fetch(signal);
+      const { commit } = fetched;
       this.#noteRewrite(fetched, target);
-      const { revision, objects, removals, faults, paths } = await reader.read(fetched.commit, signal);
-      if (revision === this.#handedOver && this.#lastFault === undefined)
+      const untrusted = await verifier.refusal(commit, target, signal);
+      if (untrusted !== undefined) throw new GitFault('untrusted', untrusted);
+      const circumstances = this.#judge.circumstances(target);
+      const isAsBefore = this.#lastFault === undefined && this.#handedOver?.circumstances === circumstances;
+      const last = isAsBefore ? this.#handedOver : undefined;
+      // The same commit is the same directory, and another one mostly is too: then no file is looked at.
+      const revision = commit === last?.commit ? last.revision : await reader.revision(commit, signal);
+      if (revision === last?.revision) {
+        this.#handedOver = { revision, circumstances, commit };
         return { state: 'read', revision, set: undefined };
-      const held = this.#heldBack({ revision, paths, removals, path: target.path });
-      const set: DesiredSet = {
-        revision,
-        scope: held === undefined ? 'complete' : 'partial',
-        objects,
-        removals,
-        faults: held === undefined ? faults : [held, ...faults],
-      };
-      this.#handedOver = revision;
-      this.#lastFault = held?.message;
-      if (held === undefined) this.#lastKeys = paths;
+      }
+      const directory = await reader.read(commit, signal);
+      const isNothingYet = directory.paths.length === 0 && directory.removals.length === 0;
+      if (isNothingYet && target.desiredRevision === undefined && this.#deps.applied().length === 0) {
+        return { state: 'read', revision, set: undefined };
+      }
+      const { set, isWhole } = this.#judge.judge(directory, target, fetched.suspect);
+      if (isWhole && fetched.suspect) await cache.trustHistory();
+      this.#handedOver = { revision, circumstances, commit };
+      this.#lastFault = undefined;
       return { state: 'read', revision, set };
     } catch (error) {
       signal.throwIfAborted();
       return { state: 'failed', fault: gitFaultOf(error) };
     }
-  }
-
-  /** Before the first commit: what can be done of the first sync is done. Whatever fails here fails there again. */
-  async #prepare(target: GitTarget, signal: AbortSignal): Promise<void> {
-    try {
-      await (await this.#open(target)).cache.prepare(signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#deps.logger.debug({ err: error }, 'the Git copy cannot be prepared yet');
-    }
-  }
-
-  #heldBack(listing: {
-    readonly revision: string;
-    readonly paths: readonly string[];
-    readonly removals: DesiredSet['removals'];
-    readonly path: string;
-  }): DesiredSet['faults'][number] | undefined {
-    const { revision, paths, removals, path } = listing;
-    if (this.#deps.acceptedRevision?.() === revision) return undefined;
-    // Only what was applied can be lost: a file that never could be is cleaned up freely. After the first listing what
-    // had vanished by then, and was reported, is not counted again.
-    const applied = this.#deps.applied();
-    const known = this.#lastKeys === undefined ? undefined : new Set(this.#lastKeys);
-    const before = known === undefined ? applied : applied.filter((key) => known.has(key));
-    const buried = new Set(removals.map(({ tombstone }) => `${tombstone.namespace}/${tombstone.name}`));
-    const situation = { before, present: new Set(paths), buried, path, revision };
-    return mostFilesVanished(situation, this.#deps.breaker ?? DEFAULT_BREAKER);
   }
 
   /** A set that brings nothing but the fault; undefined for one that was told already, or that will pass by itself. */
@@ -186,15 +189,28 @@ export class GitSource implements Source {
     if (message === this.#lastFault) return undefined;
     this.#lastFault = message;
     return {
-      ...(this.#handedOver === undefined ? {} : { revision: this.#handedOver }),
+      ...(this.#handedOver === undefined ? {} : { revision: this.#handedOver.revision }),
       scope: 'partial',
       objects: [],
       removals: [],
-      faults: [{ key: target.path, reason: Reason.SourceUnreachable, message }],
+      faults: [{ key: target.path, reason: reasonOf(fault), message }],
     };
   }
 
-  #noteRewrite(fetched: { readonly commit: string; readonly rewritten: boolean }, target: GitTarget): void {
+  /** After what was read is on its way: nothing waits for it. */
+  async #inspect(target: GitTarget, signal: AbortSignal): Promise<void> {
+    const commit = this.#lastCommit;
+    try {
+      const { cache } = await this.#copies.open(target);
+      if (commit === undefined || !cache.isUninspected) return;
+      this.#deps.onCopy?.(copyCondition(await cache.inspect(commit, signal)));
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.logger.warn({ err: error }, 'the Git copy cannot be looked through; it is tried again');
+    }
+  }
+
+  #noteRewrite(fetched: Fetched, target: GitTarget): void {
     const before = this.#lastCommit;
     this.#lastCommit = fetched.commit;
     if (!fetched.rewritten) return;
@@ -203,56 +219,10 @@ export class GitSource implements Source {
     this.#deps.logger.warn({ commit: fetched.commit }, message);
     this.#deps.onRewritten?.(message);
   }
+}
 
-  async #open(target: GitTarget): Promise<{ readonly cache: GitCache; readonly reader: DirectoryReader }> {
-    const unusable = targetIsUnusable(target, this.#deps.allowFile === true);
-    if (unusable !== undefined) throw new GitFault('misconfigured', unusable);
-    await this.#writeCa(target.caCertificate ?? '');
-    const key = createHash('sha256')
-      .update(`${target.url}\n${target.branch}\n${target.path}`)
-      .digest('hex')
-      .slice(0, 16);
-    if (this.#cache?.key === key) return this.#cache;
-    await this.#discardOthers(key);
-    const { url, branch, path } = target;
-    const cache = new GitCache({
-      directory: join(this.#deps.stateDir, 'git', key),
-      url,
-      branch,
-      path,
-      environment: () =>
-        gitEnvironment({
-          url,
-          home: this.#deps.stateDir,
-          ...(this.#target?.credential === undefined ? {} : { credential: this.#target.credential }),
-          ...(this.#caFile === undefined ? {} : { caFile: this.#caFile }),
-          ...(this.#deps.allowFile === undefined ? {} : { allowFile: this.#deps.allowFile }),
-        }),
-      logger: this.#deps.logger,
-    });
-    const reader = new DirectoryReader({ cache, path, maxBytes: MAX_MANIFEST_BYTES });
-    this.#cache = { key, cache, reader };
-    return this.#cache;
-  }
-
-  /** Copies of what was read before, by this process or an earlier one. */
-  async #discardOthers(key: string): Promise<void> {
-    const folder = join(this.#deps.stateDir, 'git');
-    const copies = await readdir(folder).catch(() => []);
-    for (const copy of copies) if (copy !== key) await rm(join(folder, copy), { recursive: true, force: true });
-  }
-
-  async #writeCa(pem: string): Promise<void> {
-    if (pem.trim() === '') {
-      this.#caFile = undefined;
-      return;
-    }
-    const file = join(this.#deps.stateDir, 'git-ca.crt');
-    if (this.#caFile === file) return;
-    await mkdir(this.#deps.stateDir, { recursive: true });
-    await writeFile(file, pem);
-    this.#caFile = file;
-  }
+function reasonOf({ kind }: GitFault): Reason {
+  return kind === 'untrusted' ? Reason.CommitNotTrusted : Reason.SourceUnreachable;
 }
 
 function explain({ url, branch, path }: GitTarget, fault: GitFault): string {
@@ -265,6 +235,8 @@ function explain({ url, branch, path }: GitTarget, fault: GitFault): string {
       return `${url} cannot be reached: ${fault.message}. What is applied stays.`;
     case 'misconfigured':
       return `${fault.message}. What is applied stays.`;
+    case 'untrusted':
+      return `${fault.message}: nothing of ${branch} at ${url} is read until one that is signed as it must be is there. What is applied stays.`;
     case 'broken':
       return `the directory ${path} of ${url} cannot be read: ${fault.message}. What is applied stays.`;
   }

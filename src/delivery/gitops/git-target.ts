@@ -1,4 +1,4 @@
-import type { GitCredential } from '../../protocol/agent-config.ts';
+import type { AllowedSigner, GitCredential, PruneBreaker } from '../../protocol/agent-config.ts';
 
 /** Where the operator reads, as `/config` says, with the credential opened. */
 export interface GitTarget {
@@ -11,6 +11,15 @@ export interface GitTarget {
   readonly credential?: GitCredential;
   /** PEM roots of the Git host's certificate; empty or absent: the system's. */
   readonly caCertificate?: string;
+  /** Objects whose manifests vanished are deleted, behind the breaker. Absent: they are kept and reported. */
+  readonly pruneOnRemoval?: boolean;
+  readonly breaker?: PruneBreaker;
+  /** The revision whose vanished manifests a person accepted at the control plane. */
+  readonly acceptedRemovals?: string;
+  /** Whose signatures of commits count; absent: nobody looks at them. */
+  readonly allowedSigners?: readonly AllowedSigner[];
+  /** The revision that is read whoever made the commits that led to it: a person looked at it. */
+  readonly trustedRevision?: string;
 }
 
 /** What Git allows in a branch's name, and no more than a configuration file can hold. */

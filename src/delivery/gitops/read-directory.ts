@@ -2,7 +2,7 @@ import { parseManifest, parseTombstone } from '../../intent/manifest.ts';
 import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
 import { Reason } from '../../resources/reasons.ts';
 import type { DesiredItem, Removal, SourceFault } from '../delivery.ts';
-import type { TreeEntry } from './git-cache.ts';
+import type { TreeEntry } from './git-output.ts';
 import {
   APPS_FOLDER,
   manifestPathFor,

@@ -7,6 +7,7 @@ const DIRECTORY = 'clusters/eu';
 const MANIFESTS = Object.fromEntries(
   ['a', 'b', 'c', 'd'].map((name) => [`${DIRECTORY}/apps/shop/${name}.yaml`, manifest(name)]),
 );
+const MANIFESTS_GONE = Object.fromEntries(Object.keys(MANIFESTS).map((path) => [path, null]));
 
 describe('a directory with files that make no sense', () => {
   it('names each bad file and takes the others', async () => {
@@ -93,14 +94,13 @@ describe('files that vanish', () => {
     expect({ scope, objects: objects.length, faults }).toEqual({ scope: 'complete', objects: 2, faults: [] });
   });
 
-  it('are not believed when they are most of them, until a person accepts the revision', async () => {
+  it('are not believed when they are more than a third and more than three, until a person accepts the revision', async () => {
     using remote = new GitRemote();
-    remote.push(MANIFESTS);
+    remote.push({ ...MANIFESTS, [`${DIRECTORY}/apps/shop/e.yaml`]: manifest('e') });
     await using run = new SourceRun(remote);
     run.tell();
     await run.next();
-    const gone = ['a', 'b', 'c'].map((name) => [`${DIRECTORY}/apps/shop/${name}.yaml`, null]);
-    remote.push(Object.fromEntries(gone) as Record<string, null>);
+    remote.push(MANIFESTS_GONE);
     run.tell();
     const held = await run.next();
     const revision = remote.treeOf(DIRECTORY);
@@ -112,8 +112,12 @@ describe('files that vanish', () => {
       faults: [
         {
           key: DIRECTORY,
-          reason: 'SourceUnreachable',
-          message: `the directory clusters/eu has lost 3 of 4 applied manifests and no tombstone says so (apps/shop/a.yaml, apps/shop/b.yaml, apps/shop/c.yaml); nothing is taken for removed. Put the files back, or annotate the Cluster with ops.service.io/accept-removals=${revision} if this is meant`,
+          reason: 'RemovalsHeld',
+          message:
+            'the directory clusters/eu has lost 4 of 5 applied manifests and no tombstone says so (apps/shop/a.yaml, ' +
+            'apps/shop/b.yaml, apps/shop/c.yaml, apps/shop/d.yaml); nothing is taken for removed. Put the files back, or if ' +
+            `this is meant: servicectl clusters accept-removals CLUSTER --revision ${revision}, or on the cluster: kubectl ` +
+            `-n service-system annotate --overwrite clusters.ops.service.io --all ops.service.io/accept-removals=${revision}`,
         },
       ],
     });
@@ -157,7 +161,7 @@ describe('files that vanish', () => {
   ])('are not believed when the directory is %s after a restart', async (_, files) => {
     using remote = new GitRemote();
     remote.push(files);
-    await using run = new SourceRun(remote, { applied: () => ['apps/shop/a.yaml'] });
+    await using run = new SourceRun(remote, { applied: () => [{ key: 'apps/shop/a.yaml', uid: 'u' }] });
     run.tell({ desiredRevision: 'f'.repeat(40) });
     const { scope, objects, faults } = await run.next();
     expect({ scope, objects, fault: faults[0]?.message.slice(0, 61) }).toEqual({

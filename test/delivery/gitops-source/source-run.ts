@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { DesiredSet } from '../../../src/delivery/delivery.ts';
+import type { CopyCondition } from '../../../src/delivery/gitops/copy-report.ts';
 import { GitSource, type GitSourceDeps } from '../../../src/delivery/gitops/git-source.ts';
 import type { GitTarget } from '../../../src/delivery/gitops/git-target.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
@@ -10,6 +11,7 @@ import type { GitRemote } from './git-remote.ts';
 export class SourceRun implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly rewrites: string[] = [];
+  readonly copies: CopyCondition[] = [];
   readonly stateDir: string;
   /** What an apply loop would have applied of the sets so far. */
   readonly #applied = new Set<string>();
@@ -28,7 +30,8 @@ export class SourceRun implements AsyncDisposable {
       clock: this.clock,
       random: () => 0,
       logger: createLogger('test', 'silent'),
-      applied: () => [...this.#applied],
+      applied: () => [...this.#applied].map((key) => ({ key, uid: `uid of ${key}` })),
+      onCopy: (condition) => void this.copies.push(condition),
       acceptedRevision: () => this.#accepted,
       onRewritten: (message) => void this.rewrites.push(message),
       allowFile: true,

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { DirectoryReader } from './directory-reader.ts';
+import { GitCache } from './git-cache.ts';
+import { GitCommand } from './git-command.ts';
+import { gitEnvironment } from './git-environment.ts';
+import { GitFault } from './git-fault.ts';
+import { targetIsUnusable, type GitTarget } from './git-target.ts';
+import { CommitVerifier } from './verify-commits.ts';
+
+export interface GitCopiesDeps {
+  /** Holds the copy; nothing in it may not be lost. */
+  readonly stateDir: string;
+  readonly logger: Logger;
+  /** The credential changes under a copy that stays. */
+  readonly credential: () => GitTarget['credential'];
+  /** `file:` remotes, for tests. */
+  readonly allowFile?: boolean;
+}
+
+export interface GitCopy {
+  readonly key: string;
+  readonly cache: GitCache;
+  readonly reader: DirectoryReader;
+  readonly verifier: CommitVerifier;
+}
+
+/** The one copy of what is read now. Another address, branch or directory has another, and the one before is removed. */
+export class GitCopies {
+  readonly #deps: GitCopiesDeps;
+  #copy: GitCopy | undefined;
+  #caFile: string | undefined;
+
+  constructor(deps: GitCopiesDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws GitFault */
+  async open(target: GitTarget): Promise<GitCopy> {
+    const unusable = targetIsUnusable(target, this.#deps.allowFile === true);
+    if (unusable !== undefined) throw new GitFault('misconfigured', unusable);
+    await this.#writeCa(target.caCertificate ?? '');
+    const key = createHash('sha256')
+      .update(`${target.url}\n${target.branch}\n${target.path}`)
+      .digest('hex')
+      .slice(0, 16);
+    if (this.#copy?.key === key) return this.#copy;
+    await this.#discardOthers(key);
+    const { url, branch, path } = target;
+    const { stateDir, logger, allowFile } = this.#deps;
+    const directory = join(stateDir, 'git', key);
+    const environment = (): Readonly<Record<string, string>> => {
+      const credential = this.#deps.credential();
+      return gitEnvironment({
+        url,
+        home: stateDir,
+        ...(credential === undefined ? {} : { credential }),
+        ...(this.#caFile === undefined ? {} : { caFile: this.#caFile }),
+        ...(allowFile === undefined ? {} : { allowFile }),
+      });
+    };
+    const cache = new GitCache({ directory, url, branch, path, environment, logger });
+    const reader = new DirectoryReader({ cache, path, maxBytes: MAX_MANIFEST_BYTES });
+    const git = new GitCommand({ directory, environment });
+    this.#copy = { key, cache, reader, verifier: new CommitVerifier({ git, directory, path }) };
+    return this.#copy;
+  }
+
+  /** Copies of what was read before, by this process or an earlier one. */
+  async #discardOthers(key: string): Promise<void> {
+    const folder = join(this.#deps.stateDir, 'git');
+    const copies = await readdir(folder).catch(() => []);
+    for (const copy of copies) if (copy !== key) await rm(join(folder, copy), { recursive: true, force: true });
+  }
+
+  async #writeCa(pem: string): Promise<void> {
+    if (pem.trim() === '') {
+      this.#caFile = undefined;
+      return;
+    }
+    const file = join(this.#deps.stateDir, 'git-ca.crt');
+    if (this.#caFile === file) return;
+    await mkdir(this.#deps.stateDir, { recursive: true });
+    await writeFile(file, pem);
+    this.#caFile = file;
+  }
+}

@@ -1,0 +1,142 @@
+import type { Outcome } from '../delivery/delivery.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
+import { Reason } from '../resources/reasons.ts';
+import { compareSource, formatSource } from '../resources/source-annotation.ts';
+import { askToGo } from './ask-to-go.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
+import type { InventoryRecord } from './inventory-record.ts';
+import { apiIsGone, isDenied, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
+import type { Pass } from './pass.ts';
+import { failed, refused, stale, type Refusal } from './refusal.ts';
+import { pairOf } from './source-pair.ts';
+import { refOfRecord } from './vanished.ts';
+import {
+  isManaged,
+  kindIsNotDelivered,
+  labelIsMissing,
+  namespaceIsNotAllowed,
+  namespaceIsNotGranted,
+  writesArePaused,
+} from './write-checks.ts';
+import { resourceRefOf } from './write-status.ts';
+
+/** Everything that the decision about one object whose file vanished rests on. */
+export interface PruneSituation {
+  readonly record: InventoryRecord;
+  readonly live: KubeObject | undefined;
+  readonly namespace: KubeObject | undefined;
+  readonly policy: ClusterPolicy;
+  /** Whoever took the file away signed the commit, and the signature was verified. */
+  readonly isSigned: boolean;
+  readonly isDenied: boolean;
+}
+
+export type PruneDecision =
+  | { readonly kind: 'refuse'; readonly outcome: Refusal }
+  /** Gone, or made anew since by somebody else. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'deleting' }
+  | { readonly kind: 'delete'; readonly uid: string; readonly annotate: boolean };
+
+const MAX_TRIES = 5;
+const MARK = 'pruned:';
+
+/** What becomes of an object whose file vanished, on a cluster that prunes. Pure. */
+export function decidePrune(situation: PruneSituation): PruneDecision {
+  const { record, live, namespace, policy } = situation;
+  if (live === undefined || live.metadata.uid !== record.uid) return { kind: 'absent' };
+  const outcome =
+    namespaceIsNotAllowed(record.namespace, policy) ??
+    kindIsNotDelivered(record) ??
+    removalIsNotSigned(situation) ??
+    liveIsNotOurs(live, policy) ??
+    liveIsNewer(record, live) ??
+    writesArePaused(policy, namespace, live) ??
+    labelIsMissing(record.namespace, namespace) ??
+    namespaceIsNotGranted(record.namespace, situation.isDenied);
+  if (outcome !== undefined) return { kind: 'refuse', outcome };
+  const mark = live.metadata.annotations?.[TOMBSTONE_ANNOTATION];
+  if (live.metadata.deletionTimestamp !== undefined && mark !== undefined) return { kind: 'deleting' };
+  return { kind: 'delete', uid: record.uid, annotate: mark === undefined };
+}
+
+/** Deletes by UID what a record names. Throws only what is a bug, or the signal's reason. */
+export async function pruneItem(
+  pass: Pass,
+  record: InventoryRecord,
+  isSigned: boolean,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const ref = refOfRecord(record);
+  const { inventory, clock, grants } = pass.deps;
+  if (pass.apiIsGone) return apiIsGone(Reason.DeleteFailed);
+  try {
+    let live = await pass.liveIfAllowed(ref, signal);
+    for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+      const namespace = live === undefined ? undefined : await pass.namespace(record.namespace, signal);
+      const denied = grants?.isDenied(record.namespace) === true;
+      const { policy } = pass;
+      const decision: PruneDecision = pass.mayRead(ref)
+        ? decidePrune({ record, live, namespace, policy, isSigned, isDenied: denied })
+        : { kind: 'refuse', outcome: notReadable(record, policy) };
+      if (decision.kind === 'refuse') return decision.outcome;
+      try {
+        if (decision.kind === 'delete') {
+          const tombstone = `${MARK}${pass.revision ?? ''}`;
+          const end = { ref, uid: decision.uid, ...(decision.annotate ? { tombstone } : {}) };
+          await askToGo(pass, live, end, signal);
+        }
+        const { epoch, generation } = record;
+        inventory.remember({ ...ref, epoch, generation, at: clock.now().toISOString() });
+        pass.noteAnswer(true);
+        if (decision.kind === 'absent' || live === undefined) return { state: 'absent' };
+        return { state: 'deleted', ref: resourceRefOf(live) };
+      } catch (error) {
+        if (!isLostRace(error) && !isNotFound(error)) throw error;
+        live = await pass.live.refresh(ref, signal);
+      }
+    }
+    return failed(Reason.DeleteFailed, `the object changed under ${MAX_TRIES} writes in a row; it is tried again`);
+  } catch (error) {
+    signal.throwIfAborted();
+    pass.noteAnswer(!isNoAnswer(error));
+    if (isDenied(error)) grants?.doubt(record.namespace);
+    return outcomeOfFailure(error, 'delete', record.namespace);
+  }
+}
+
+function notReadable(record: InventoryRecord, policy: ClusterPolicy): Refusal {
+  return (
+    namespaceIsNotAllowed(record.namespace, policy) ??
+    kindIsNotDelivered(record) ??
+    failed(Reason.DeleteFailed, 'the object cannot be read')
+  );
+}
+
+/** An unsigned commit is no more than an unsigned tombstone: where signatures are required nothing goes for it. */
+function removalIsNotSigned({ policy, isSigned }: PruneSituation): Refusal | undefined {
+  if (isSigned || !policy.requireSignedPayloads) return undefined;
+  return refused(
+    Reason.SignatureMissing,
+    'its file is gone, and this cluster requires signatures: turn on requireSignedCommits, or uninstall through the control plane',
+  );
+}
+
+function liveIsNotOurs(live: KubeObject, policy: ClusterPolicy): Refusal | undefined {
+  if (isManaged(live, policy.clusterId)) return undefined;
+  return refused(
+    Reason.ManifestRefused,
+    `the object is not managed by the control plane (label ${MANAGED_BY_LABEL}) and is never deleted by it`,
+  );
+}
+
+/** Brought by another way since, such as a job: the file that vanished was not the last word. */
+function liveIsNewer(record: InventoryRecord, live: KubeObject): Refusal | undefined {
+  const pair = pairOf(live);
+  if (pair === undefined || compareSource(pair, record) <= 0) return undefined;
+  return stale(
+    Reason.StaleSource,
+    `the file that is gone was ${formatSource(record)}; ${formatSource(pair)} is applied`,
+  );
+}
