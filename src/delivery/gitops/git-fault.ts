@@ -5,9 +5,10 @@
  * - `unreachable`: no answer, a broken one, a host that fails
  * - `no_branch`: the repository is there, the branch is not
  * - `misconfigured`: the address, branch or directory cannot be one; a person must correct it
+ * - `untrusted`: what led to the fetched commit was not signed by those whose signatures count
  * - `broken`: anything else, which is likely the local copy; a fresh clone is worth a try
  */
-export type GitFaultKind = 'unauthorized' | 'unreachable' | 'no_branch' | 'misconfigured' | 'broken';
+export type GitFaultKind = 'unauthorized' | 'unreachable' | 'no_branch' | 'misconfigured' | 'untrusted' | 'broken';
 
 export class GitFault extends Error {
   readonly kind: GitFaultKind;
