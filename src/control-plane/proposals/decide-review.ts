@@ -92,7 +92,12 @@ export function decideReview(standing: Standing, what: ReviewAct | ReviewEvent):
       return decideAct(standing, what);
     case 'landed':
       return standing.state === 'merged' ? { kind: 'nothing' } : to(standing, 'merged');
-    default:
+    case 'moved':
+    case 'rendered':
+    case 'overtaken':
+    case 'refused':
+    case 'closed':
+    case 'recheck':
       return isClosed(standing.state) ? { kind: 'nothing' } : decideEvent(standing, what);
   }
 }

@@ -156,6 +156,6 @@ export async function happen(
 
 function samePins(before: readonly BlobPin[], after: readonly BlobPin[]): boolean {
   const text = (pins: readonly BlobPin[]): string =>
-    JSON.stringify(pins.map((pin) => [pin.path, pin.before ?? '', pin.after ?? '']).sort());
+    JSON.stringify(pins.map((pin) => `${pin.path} ${pin.before} ${pin.after}`).sort((a, b) => (a < b ? -1 : 1)));
   return text(before) === text(after);
 }

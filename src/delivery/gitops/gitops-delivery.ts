@@ -16,9 +16,9 @@ import type { DirectoryMove } from '../../git/directory-moves.ts';
 import type { LayoutRecord } from './layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from './layout.ts';
 import { MoveLayout, type LayoutPlan } from './move-layout.ts';
-import { pinsHaveLanded } from './pins.ts';
+import { blobsAt, pinsHaveLanded } from './pins.ts';
 import type { Tip } from './plan-chain.ts';
-import { findCommitOfIntent, findCommitOfPath } from './recognise-commit.ts';
+import { findCommitOfIntent, findCommitOfPath, isAncestor } from './recognise-commit.ts';
 
 export interface GitopsDeliveryDeps {
   readonly repository: {
@@ -53,6 +53,29 @@ export interface GitopsDeliveryDeps {
 }
 
 const MAX_BATCH = 200;
+
+/** What is looked for on the branch. */
+export interface ProposedChange {
+  readonly intent: Pick<IntentRecord, 'id' | 'requestedAt'>;
+  readonly slug: string;
+  readonly pins: readonly BlobPin[];
+}
+
+export type ProposalStanding =
+  | { readonly state: 'landed'; readonly commit: string; readonly revision: string }
+  | { readonly state: 'waits' | 'moved'; readonly hasMerge: boolean };
+/** Nothing that a repository or a machine is set to changes how it reads; whole ids; each file for itself. */
+const DIFF = [
+  '-c',
+  'core.quotePath=false',
+  'diff',
+  '--no-color',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--no-renames',
+  '--full-index',
+  '--text',
+];
 
 /**
  * Delivers intents by Git: one commit each, many in one push, never a force. Deliveries to one repository take turns,
@@ -138,26 +161,44 @@ export class GitopsDelivery implements Delivery {
    * @throws Error when the remote cannot be read now
    */
   async landed(
-    proposal: {
-      readonly intent: Pick<IntentRecord, 'id' | 'requestedAt'>;
-      readonly slug: string;
-      readonly pins: readonly BlobPin[];
-    },
+    proposal: ProposedChange,
     signal: AbortSignal,
   ): Promise<{ readonly commit: string; readonly revision: string } | undefined> {
+    const found = await this.standing(proposal, undefined, signal);
+    return found.state === 'landed' ? found : undefined;
+  }
+
+  /**
+   * How the branch stands to a proposal. `merge`: the commit by which its Git host says that it was merged; one that holds it
+   * counts though the branch has gone on since. `hasMerge`: the branch has that commit. Reads only.
+   *
+   * @throws Error when the remote cannot be read now
+   */
+  async standing(
+    { intent, slug, pins }: ProposedChange,
+    merge: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ProposalStanding> {
     const credential = await this.#deps.mintCredential([], signal);
     return await this.#inTurn(async () => {
       const { commit: tip, root } = await this.#look(credential, signal);
-      const directory = clusterDirectory(await this.#readLayout(), proposal.slug);
+      const directory = clusterDirectory(await this.#readLayout(), slug);
       const revision = await this.#treeAt(root, directory);
       const { copy } = this.#writer;
-      const [first] = proposal.pins;
-      if (tip === undefined || revision === undefined || first === undefined) return undefined;
-      if (!(await pinsHaveLanded(copy, revision, proposal.pins))) return undefined;
-      const commit =
-        (await findCommitOfIntent(copy, tip, proposal.intent, signal)) ??
-        (await findCommitOfPath(copy, tip, `${directory}/${first.path}`, signal));
-      return commit === undefined ? undefined : { commit, revision };
+      const [first] = pins;
+      const state = await pinsStand(copy, revision, pins);
+      if (state === 'landed' && tip !== undefined && revision !== undefined && first !== undefined) {
+        const commit =
+          (await findCommitOfIntent(copy, tip, intent, signal)) ??
+          (await findCommitOfPath(copy, tip, `${directory}/${first.path}`, signal));
+        if (commit !== undefined) return { state, commit, revision };
+      }
+      const hasMerge = merge !== undefined && tip !== undefined && (await isAncestor(copy, merge, tip, signal));
+      if (hasMerge && revision !== undefined) {
+        const then = await this.#treeAt(await copy.readTreeOfCommit(merge), directory);
+        if (await pinsHaveLanded(copy, then, pins)) return { state: 'landed', commit: merge, revision };
+      }
+      return { state: state === 'landed' ? 'waits' : state, hasMerge };
     });
   }
 

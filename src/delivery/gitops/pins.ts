@@ -23,8 +23,22 @@ export async function pinsHaveLanded(
   directoryId: string | undefined,
   pins: readonly BlobPin[],
 ): Promise<boolean> {
+  return (await pinsStand(reader, directoryId, pins)) === 'landed';
+}
+
+/**
+ * How the directory stands to a proposal: it holds what would be brought, or still all of what that was rendered from, or
+ * something else (`moved`).
+ */
+export async function pinsStand(
+  reader: BlobReader,
+  directoryId: string | undefined,
+  pins: readonly BlobPin[],
+): Promise<'landed' | 'waits' | 'moved'> {
   const standing = await Promise.all(pins.map(async ({ path }) => blobAt(reader, directoryId, path)));
-  return pins.length > 0 && pins.every(({ after }, index) => standing[index] === after);
+  if (pins.length > 0 && pins.every(({ after }, index) => standing[index] === after)) return 'landed';
+  const holds = pins.every(({ before, after }, index) => standing[index] === before || standing[index] === after);
+  return holds ? 'waits' : 'moved';
 }
 
 /**
@@ -50,6 +64,20 @@ export async function pinsDoNotHold(
   }
   const [unseen] = changes.keys();
   return unseen === undefined ? undefined : `${unseen} would change too, which nobody has approved`;
+}
+
+/** Blob ids at paths of a directory; a path where nothing stands is left out. */
+export async function blobsAt(
+  reader: BlobReader,
+  directoryId: string | undefined,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const path of paths) {
+    const id = await blobAt(reader, directoryId, path);
+    if (id !== undefined) found.set(path, id);
+  }
+  return found;
 }
 
 async function blobAt(reader: BlobReader, directoryId: string | undefined, path: string): Promise<string | undefined> {
