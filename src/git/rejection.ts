@@ -10,28 +10,30 @@ export interface Rejected {
   readonly message: string;
 }
 
-/** Wordings of each host; the first row that matches decides. */
+/** Wordings of each host, with where they are known from in `test/git/rejection.test.ts`; the first row that matches decides. */
 const WORDINGS: readonly (readonly [Rejection, RegExp])[] = [
   // A branch that moved. Git: "non-fast-forward", "fetch first", "stale info", "failed to update ref", "cannot lock ref
   // 'refs/heads/main': is at … but expected …". GitLab (Gitaly): "incorrect old value provided", "reference does not
-  // point to expected object", "reference already exists". JGit: "lock error", "LOCK_FAILURE".
+  // point to expected object", "reference already exists". JGit: "lock error", "LOCK_FAILURE". libgit2: "old reference
+  // value does not match".
   [
     'moved',
-    /non-fast[- ]?forward|fetch first|stale info|cannot lock ref|failed to (update|lock) ref|unable to (lock|resolve reference)|failed to lock|lock[ _](error|failure)|incorrect old value|is at [0-9a-f]{7,} but expected|does not point to expected object|reference (already exists|is already locked)|remote ref updated since|invalid new value provided|unresolved deltas?|missing necessary objects|Unable to create '.*\.lock'/i,
+    /non-fast[- ]?forward|fetch first|stale info|cannot lock ref|failed to (update|lock) ref|unable to (lock|resolve reference)|failed to lock|lock[ _](error|failure)|incorrect old value|old reference value does not match|is at [0-9a-f]{7,} but expected|does not point to expected object|reference (already exists|is already locked)|remote ref updated since|invalid new value provided|unresolved deltas?|missing necessary objects|Unable to create '.*\.lock'/i,
   ],
-  // The branch or the repository is closed to this credential, whatever is pushed. GitHub: GH006, "protected branch
-  // hook declined", archived. GitLab: "You are not allowed to push", "force push … protected". Gitea and Forgejo: "Not
-  // allowed to push to protected branch", "User permission denied for writing". Bitbucket: "Permission denied to update
-  // branch", "can only be modified through pull requests", "You don't have permission".
+  // The branch or the repository is closed to this credential, whatever is pushed: no commit is at fault. GitHub: GH006,
+  // GH013 where a rule wants pull requests or keeps anybody out (one that is about commits names them), archived. GitLab:
+  // "You are not allowed to push", "You can only push commits if the committer email is one of your own". Gitea and
+  // Forgejo: "Not allowed to push to protected branch", "User permission denied for writing". Bitbucket: "Permission
+  // denied to update branch", "can only be modified through pull requests", "can only push your own commits".
   [
     'auth',
-    /protected branch|GH006|branch \S+ is protected|not allowed to push|permission denied (for|to)|you (do not|don't) have permission|can only be modified through pull requests|write access to (the )?repository not granted|archived|read-only|access denied|authentication failed|credential.*(expired|revoked)/i,
+    /protected (branch|ref)|GH006|branch \S+ is protected|not allowed to (force-)?push|permission denied (for|to)|you (do not|don't) have permission|can only be modified through pull requests|changes must be made through a (pull|merge) request|(creations|updates|pushes) being restricted|can only push (your own )?commits|write access to (the )?repository not granted|archived|read-only|access denied|authentication failed|credential.*(expired|revoked)/i,
   ],
-  // The host itself is in trouble. GitLab: "Internal API unreachable", "GitLab: Internal API error". Gitea: "Internal
-  // Server Error". Disk full, out of memory, a hook that timed out.
+  // The host itself is in trouble. GitLab: "Internal API unreachable", "GitLab: Internal API error", "API is not
+  // accessible". Gitea: "Internal Server Error". Disk full, out of memory, a hook that timed out.
   [
     'unavailable',
-    /internal (api|server) (unreachable|error)|internal error|temporarily unavailable|try again later|timed? ?out|no space left|disk quota|out of memory|cannot allocate memory|unable to create temporary|maintenance|too many (requests|connections)|index-pack (died|abnormal exit)|unpack-objects (died|abnormal exit)|service unavailable/i,
+    /internal (api|server) (unreachable|error)|internal error|api is not accessible|temporarily unavailable|try again later|timed? ?out|no space left|disk quota|out of memory|cannot allocate memory|unable to create temporary|maintenance|too many (requests|connections)|index-pack (died|abnormal exit)|unpack-objects (died|abnormal exit)|service unavailable/i,
   ],
 ];
 

@@ -70,4 +70,24 @@ describe('moveBranch', () => {
     expect(await move(a, b)).toBeUndefined();
     expect(await tip()).toBe(b);
   });
+
+  it('tells at most one of many that it moved the branch, when all find the lock of a crash', async () => {
+    const [a] = commits;
+    await move(undefined, a);
+    const tree = await git(repository, ['rev-parse', `${a}^{tree}`]);
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, async (_, index) => git(repository, ['commit-tree', tree, '-p', a, '-m', `${index}`])),
+    );
+    const lock = join(repository, `${ref}.lock`);
+    for (let round = 0; round < 60; round += 1) {
+      await git(repository, ['update-ref', ref, a]);
+      await writeFile(lock, '');
+      await utimes(lock, now, new Date(now.getTime() - 120_000));
+      const results = await Promise.all(ids.map(async (id) => move(a, id)));
+      const winners = ids.filter((_, index) => results[index] === undefined);
+      expect(winners.length).toBeLessThanOrEqual(1);
+      expect(await tip()).toBe(winners[0] ?? a);
+      await rm(lock, { force: true });
+    }
+  });
 });
