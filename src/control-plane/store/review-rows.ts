@@ -36,6 +36,8 @@ export interface ProposalRow {
   /** Of the pull or merge request on its Git host. */
   host_number: number | null;
   host_url: string | null;
+  /** The revision that its text there was last brought up to. */
+  host_revision: number | null;
   host_checked_at: string | null;
   /** When it was closed there because it was closed here. */
   host_closed_at: string | null;

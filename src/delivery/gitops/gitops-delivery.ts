@@ -16,7 +16,7 @@ import type { DirectoryMove } from '../../git/directory-moves.ts';
 import type { LayoutRecord } from './layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from './layout.ts';
 import { MoveLayout, type LayoutPlan } from './move-layout.ts';
-import { blobsAt, pinsHaveLanded } from './pins.ts';
+import { pinsHaveLanded } from './pins.ts';
 import type { Tip } from './plan-chain.ts';
 import { findCommitOfIntent, findCommitOfPath, isAncestor } from './recognise-commit.ts';
 
@@ -53,6 +53,8 @@ export interface GitopsDeliveryDeps {
 }
 
 const MAX_BATCH = 200;
+/** Whatever a repository is set to: whole ids, each file for itself, names and contents as they are. */
+const DIFF = 'diff --no-color --no-ext-diff --no-textconv --no-renames --full-index --text -z'.split(' ');
 
 /** What is looked for on the branch. */
 export interface ProposedChange {
@@ -64,18 +66,6 @@ export interface ProposedChange {
 export type ProposalStanding =
   | { readonly state: 'landed'; readonly commit: string; readonly revision: string }
   | { readonly state: 'waits' | 'moved'; readonly hasMerge: boolean };
-/** Nothing that a repository or a machine is set to changes how it reads; whole ids; each file for itself. */
-const DIFF = [
-  '-c',
-  'core.quotePath=false',
-  'diff',
-  '--no-color',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--no-renames',
-  '--full-index',
-  '--text',
-];
 
 /**
  * Delivers intents by Git: one commit each, many in one push, never a force. Deliveries to one repository take turns,
@@ -199,6 +189,25 @@ export class GitopsDelivery implements Delivery {
         if (await pinsHaveLanded(copy, then, pins)) return { state: 'landed', commit: merge, revision };
       }
       return { state: state === 'landed' ? 'waits' : state, hasMerge };
+    });
+  }
+
+  /**
+   * What `git diff` says of two commits. `branch`: where `head` is found; absent: on the shared branch.
+   *
+   * @throws Error when the remote cannot be read now, or does not have the commits any more
+   */
+  async diff(
+    { branch, base, head }: { readonly branch: string | undefined; readonly base: string; readonly head: string },
+    signal: AbortSignal,
+  ): Promise<string> {
+    const credential = await this.#deps.mintCredential([], signal);
+    return await this.#inTurn(async () => {
+      const { copy } = this.#writer;
+      await this.#look(credential, signal);
+      const found = branch === undefined ? undefined : await copy.fetchBranch(branch, credential, signal);
+      if (found?.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${found.message}`);
+      return await copy.query([...DIFF, base, head, '--'], signal);
     });
   }
 

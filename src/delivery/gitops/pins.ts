@@ -66,20 +66,6 @@ export async function pinsDoNotHold(
   return unseen === undefined ? undefined : `${unseen} would change too, which nobody has approved`;
 }
 
-/** Blob ids at paths of a directory; a path where nothing stands is left out. */
-export async function blobsAt(
-  reader: BlobReader,
-  directoryId: string | undefined,
-  paths: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  for (const path of paths) {
-    const id = await blobAt(reader, directoryId, path);
-    if (id !== undefined) found.set(path, id);
-  }
-  return found;
-}
-
 async function blobAt(reader: BlobReader, directoryId: string | undefined, path: string): Promise<string | undefined> {
   return directoryId === undefined ? undefined : (await findEntry(reader, directoryId, path))?.id;
 }

@@ -53,3 +53,15 @@ export async function findCommitOfPath(
   const id = output.trim();
   return isObjectId(id) ? id : undefined;
 }
+
+/** Whether a commit is in the branch's history; false too for one that the copy does not have. */
+export async function isAncestor(copy: BranchCopy, commit: string, tip: string, signal: AbortSignal): Promise<boolean> {
+  if (!isObjectId(commit)) return false;
+  try {
+    // Empty when nothing that leads to the commit is missing from the tip.
+    return (await copy.query(['rev-list', '--max-count=1', commit, `^${tip}`, '--'], signal)) === '';
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

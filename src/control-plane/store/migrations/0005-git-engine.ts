@@ -9,7 +9,7 @@ export const gitEngine: Migration = {
   up: async (db) => {
     await addTexts(db, 'repositories', ['host', 'host_settings', 'credentials_sealed', 'credential_info', 'probe']);
     await addTexts(db, 'repositories', ['layout_move']);
-    await addTexts(db, 'clusters', ['git_settings']);
+    await addTexts(db, 'clusters', ['trusted_revision', 'git_settings', 'accepted_removals']);
     await addTexts(db, 'admin_tokens', ['roles']);
     await proposals(db);
     await commitSigning(db);
@@ -25,6 +25,7 @@ async function proposals(db: Kysely<unknown>): Promise<void> {
   )
     .addColumn('revision', 'integer', (column) => column.notNull())
     .addColumn('host_number', 'integer')
+    .addColumn('host_revision', 'integer')
     .addPrimaryKeyConstraint('proposals_pk', ['id'])
     .addUniqueConstraint('proposals_intent', ['intent_id'])
     .addForeignKeyConstraint('proposals_cluster', ['cluster_id'], 'clusters', ['id'])
