@@ -12,11 +12,26 @@ const REF_DELTA = 7;
 /** Longest chain of deltas on deltas, as `git repack` keeps it: a longer one is slow to read. */
 const MAX_DELTA_DEPTH = 48;
 
+/** One object as it lies in a pack: where it starts, and its bytes there. */
+export interface PackEntry {
+  readonly id: string;
+  readonly offset: number;
+  readonly bytes: readonly Buffer[];
+}
+
 /**
  * A pack of exactly these objects. One with a `base` is sent as the difference from it, often 30 bytes instead of the
  * whole directory. `thin` allows a base that the receiver has and the pack does not hold (off when it said `no-thin`).
  */
 export async function writePack(objects: readonly NewObject[], options: { readonly thin: boolean }): Promise<Buffer> {
+  return (await writePackEntries(objects, options)).pack;
+}
+
+/** The same pack, with where each object lies in it. */
+export async function writePackEntries(
+  objects: readonly NewObject[],
+  options: { readonly thin: boolean },
+): Promise<{ readonly pack: Buffer; readonly entries: readonly PackEntry[] }> {
   const depths = new Map<string, number>();
   const unique = new Map<string, NewObject>();
   for (const object of objects) if (!unique.has(object.id)) unique.set(object.id, object);
@@ -36,8 +51,15 @@ export async function writePack(objects: readonly NewObject[], options: { readon
   header.write('PACK', 0, 'latin1');
   header.writeUInt32BE(2, 4);
   header.writeUInt32BE(unique.size, 8);
-  const body = Buffer.concat([header, ...(await Promise.all(parts)).flat()]);
-  return Buffer.concat([body, hash('sha1', body, 'buffer')]);
+  const written = await Promise.all(parts);
+  let offset = header.length;
+  const entries = [...unique.keys()].map((id, index): PackEntry => {
+    const entry = { id, offset, bytes: written[index] ?? [] };
+    for (const { length } of entry.bytes) offset += length;
+    return entry;
+  });
+  const body = Buffer.concat([header, ...written.flat()]);
+  return { pack: Buffer.concat([body, hash('sha1', body, 'buffer')]), entries };
 }
 
 function deltaOf(

@@ -47,9 +47,15 @@ export class RepositoryReader implements Disposable {
 
   /** @throws {MissingObjectError} when it is not there, or of another type */
   async read(id: string, type: ObjectType): Promise<Buffer> {
-    const stored = await this.#objects.read(id);
-    if (stored?.type !== type) throw new MissingObjectError(id);
-    return stored.bytes;
+    const bytes = await this.find(id, type);
+    if (bytes === undefined) throw new MissingObjectError(id);
+    return bytes;
+  }
+
+  /** What an expression such as `<commit>:<path>` names; `undefined` when nothing of that type is there. */
+  async find(expression: string, type: ObjectType): Promise<Buffer | undefined> {
+    const stored = await this.#objects.read(expression);
+    return stored?.type === type ? stored.bytes : undefined;
   }
 
   async tip(ref: string): Promise<string | undefined> {

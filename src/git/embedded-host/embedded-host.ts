@@ -3,12 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { gitConfigEnvironment, gitEnvironment, runGit } from '../git-process.ts';
+import { runGit } from '../git-process.ts';
+import { ProjectionMaintenance } from '../projection/projection-maintenance.ts';
+import type { ProjectionSigner } from '../projection/projected-commit.ts';
+import { Projections } from '../projection/projections.ts';
+import { answer, unauthorized } from './answer-git.ts';
+import { backendEnvironment } from './backend-environment.ts';
+import { directoryChanges } from './directory-changes.ts';
 import type { GitAccess, GitAuthorization } from './git-access.ts';
-import { isRepositoryName, parseGitRequest, tokenOf, type GitRequest } from './git-request.ts';
+import { isRepositoryName, parseGitRequest, tokenOf, type SmartRequest } from './git-request.ts';
 import { runHttpBackend, type BackendEnd } from './http-backend.ts';
 import { ProcessSlots } from './process-slots.ts';
 import { exists, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
+import type { ReceivePushDeps } from './receive-push.ts';
 import { servePush } from './serve-push.ts';
 import { tidyRepository } from './tidy-repository.ts';
 import { Turns } from './turns.ts';
@@ -29,11 +36,11 @@ export interface EmbeddedHostDeps {
   readonly timeoutMs: number;
   /** Called before a repository is made or used: refuses where another process has its repositories elsewhere. */
   readonly claimRoot?: () => Promise<void>;
+  /** Signs the commits of projections. */
+  readonly signProjection?: ProjectionSigner;
   /** Of one request, as sent. Default 256 MiB. */
   readonly maxBodyBytes?: number;
 }
-
-type SmartRequest = Extract<GitRequest, { kind: 'smart' }>;
 
 /**
  * Serves bare repositories over smart HTTP at `/git/<name>.git`: reading through `git http-backend`, a push by
@@ -49,6 +56,8 @@ export class EmbeddedHost implements AsyncDisposable {
   readonly #open = new Set<Promise<void>>();
   readonly #turns = new Turns();
   readonly #branches = new Map<string, string>();
+  readonly #projections: Projections;
+  readonly #maintenance: ProjectionMaintenance;
   #execPath: Promise<string> | undefined;
 
   constructor(deps: EmbeddedHostDeps) {
@@ -56,6 +65,12 @@ export class EmbeddedHost implements AsyncDisposable {
     this.#root = resolve(deps.root);
     this.#maxBodyBytes = deps.maxBodyBytes ?? 256 * 1024 * 1024;
     this.#slots = new ProcessSlots({ limit: deps.maxProcesses, maxWaiting: deps.maxProcesses * 8 });
+    this.#projections = new Projections({ ...deps, root: this.#root, sign: deps.signProjection });
+    this.#maintenance = new ProjectionMaintenance({
+      projections: this.#projections,
+      tidy: async (name, signal) => await this.tidy(name, signal),
+      logger: deps.logger,
+    });
   }
 
   /** Makes the repository unless it is there: bare, with a root commit on `branch`, the only branch that is written. */
@@ -83,6 +98,11 @@ export class EmbeddedHost implements AsyncDisposable {
     await tidyRepository({ path, settings, now: this.#deps.clock.now(), signal });
   }
 
+  /** Packs the projections that pushes have left in many pieces, and takes away those of no cluster of `wanted`. */
+  async tidyProjections(wanted: () => Promise<ReadonlySet<string>>, signal: AbortSignal): Promise<void> {
+    await this.#maintenance.turn(wanted, signal);
+  }
+
   /** Answers one request under `/git/`. Never rejects: a fault is logged and answered. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const serving = this.#serve(request, response).catch((error: unknown) => {
@@ -102,6 +122,7 @@ export class EmbeddedHost implements AsyncDisposable {
     this.#stopping.abort(new Error('the Git host is stopping'));
     // Work that ends may leave clearing away behind.
     while (this.#open.size > 0) await Promise.all(this.#open);
+    this.#projections[Symbol.dispose]();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -120,13 +141,19 @@ export class EmbeddedHost implements AsyncDisposable {
     const access = await this.#deps.authorize({ repository: asked.repository, token });
     if (access === undefined)
       return unauthorized(request, response, 'The Git credential is unknown, expired or revoked.');
-    if (access.access === 'none' || !(await exists(join(this.repositoryPath(asked.repository), 'HEAD')))) {
+    if (access.access === 'none' || !(await this.#isThere(asked.repository, access))) {
       return answer(request, response, 404, 'No such repository.');
     }
     if (asked.service === 'git-receive-pack' && access.access === 'read') {
       return answer(request, response, 403, 'This credential may only read. The control plane alone writes here.');
     }
     await this.#run(asked, access, request, response);
+  }
+
+  /** A projection is made when it is first read; it is there when what it is made of is. */
+  async #isThere(repository: string, access: GitAccess): Promise<boolean> {
+    const name = access.access === 'read' ? (access.projection?.repository ?? repository) : repository;
+    return await exists(join(this.repositoryPath(name), 'HEAD'));
   }
 
   async #run(
@@ -157,6 +184,9 @@ export class EmbeddedHost implements AsyncDisposable {
         response.setHeader('retry-after', '2');
         return answer(request, response, 503, 'The Git host is busy; try again.');
       }
+      if (access.access === 'read' && access.projection !== undefined) {
+        await this.#projections.bringUpToDate(access.projection, signal);
+      }
       const path = this.repositoryPath(asked.repository);
       const settings: readonly (readonly [string, string])[] = [...SERVING_SETTINGS, ['safe.directory', path]];
       const end =
@@ -169,17 +199,19 @@ export class EmbeddedHost implements AsyncDisposable {
                 repository: path,
                 ref: await this.#branch(path),
                 scope: access.access === 'write' ? access.scope : [],
+                ...(access.access === 'write' && access.moves !== undefined ? { moves: access.moves } : {}),
                 maxPackBytes: this.#maxBodyBytes,
                 settings,
                 signal,
                 now: this.#deps.clock.now(),
                 inTurn: this.#turns.taker(path),
                 afterwards: (work) => this.#track(work),
+                ...this.#follower(asked.repository, access),
               },
             })
           : await runHttpBackend({
               program: await this.#backend(),
-              environment: this.#environment(asked, request, settings, encoding),
+              environment: backendEnvironment({ root: this.#root, asked, request, settings, encoding }),
               request,
               response,
               maxBodyBytes: this.#maxBodyBytes,
@@ -194,6 +226,19 @@ export class EmbeddedHost implements AsyncDisposable {
       timer.abort();
       await expiry;
     }
+  }
+
+  #follower(repository: string, access: GitAccess): Pick<ReceivePushDeps, 'follow'> {
+    const projections = access.access === 'write' ? access.projections : undefined;
+    const [first] = projections?.values() ?? [];
+    if (projections === undefined || first === undefined) return {};
+    return {
+      follow: async ({ log, ...push }) => {
+        const changes = directoryChanges(log, projections);
+        await this.#projections.follow({ ...push, repository, branch: first.branch, changes });
+        this.#track(this.#maintenance.tidyCrowded(this.#stopping.signal));
+      },
+    };
   }
 
   #finish(asked: SmartRequest, end: BackendEnd, request: IncomingMessage, response: ServerResponse): void {
@@ -212,34 +257,6 @@ export class EmbeddedHost implements AsyncDisposable {
     else if (end.state === 'body-too-large') answer(request, response, 413, `The push was not taken: ${end.detail}.`);
     else if (end.state === 'malformed') answer(request, response, 400, `The push cannot be read: ${end.detail}.`);
     else answer(request, response, end.state === 'aborted' ? 503 : 500, 'The Git host did not finish this request.');
-  }
-
-  #environment(
-    asked: SmartRequest,
-    request: IncomingMessage,
-    settings: readonly (readonly [string, string])[],
-    encoding: string,
-  ): Record<string, string> {
-    const { headers } = request;
-    const environment: Record<string, string> = gitEnvironment({
-      ...gitConfigEnvironment(settings),
-      GIT_PROJECT_ROOT: this.#root,
-      GIT_HTTP_EXPORT_ALL: '1',
-      GIT_NO_REPLACE_OBJECTS: '1',
-      PATH_INFO: `/${asked.repository}.git/${asked.step === 'advertise' ? 'info/refs' : asked.service}`,
-      QUERY_STRING: asked.step === 'advertise' ? `service=${asked.service}` : '',
-      REQUEST_METHOD: asked.step === 'advertise' ? 'GET' : 'POST',
-      REMOTE_ADDR: request.socket.remoteAddress ?? '',
-    });
-    if (asked.step === 'exchange') {
-      // No CONTENT_LENGTH: it reads to the end of its input. Told a length, Git 2.39 spins for ever where it streams a
-      // body that ends early because the client, or this process, is gone.
-      environment['CONTENT_TYPE'] = headers['content-type'] ?? '';
-      if (encoding !== 'identity') environment['HTTP_CONTENT_ENCODING'] = encoding;
-    }
-    const protocol = headers['git-protocol'];
-    if (typeof protocol === 'string' && /^version=[0-2]$/.test(protocol)) environment['GIT_PROTOCOL'] = protocol;
-    return environment;
   }
 
   /** The one branch that is written is what HEAD names; it does not change while the host runs. */
@@ -263,24 +280,4 @@ export class EmbeddedHost implements AsyncDisposable {
       throw error;
     }
   }
-}
-
-function unauthorized(request: IncomingMessage, response: ServerResponse, message: string): void {
-  response.setHeader('www-authenticate', 'Basic realm="git", charset="UTF-8"');
-  answer(request, response, 401, message);
-}
-
-function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
-  if (response.headersSent || response.destroyed) return;
-  // A body that nobody reads would hold the connection; a small one is read away so that it can be used again.
-  if (
-    request.complete ||
-    Number(request.headers['content-length'] ?? (request.method === 'GET' ? 0 : Infinity)) < 65_536
-  ) {
-    request.resume();
-  } else {
-    response.setHeader('connection', 'close');
-  }
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
-  response.end(`${message}\n`);
 }

@@ -15,9 +15,16 @@ export type GitRequest =
   | { readonly kind: 'method-not-allowed'; readonly allow: 'GET' | 'POST' }
   | { readonly kind: 'not-found' };
 
-/** Repository names as they stand in a URL and on disk: one or two segments, nothing that a path could climb with. */
-export const REPOSITORY_NAME =
-  /^[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,99}(?:\/[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,99})?$/;
+/** A request to one of Git's services. */
+export type SmartRequest = Extract<GitRequest, { kind: 'smart' }>;
+
+const SEGMENT = String.raw`[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){0,99}`;
+
+/**
+ * Repository names as they stand in a URL and on disk: one or two segments, or those of another organization's cluster
+ * (`acme/clusters/prod-eu`); nothing that a path could climb with.
+ */
+export const REPOSITORY_NAME = new RegExp(`^${SEGMENT}(?:/${SEGMENT}|/clusters/${SEGMENT})?$`);
 
 const ENDPOINT = /^\/git\/([^?]+?)\.git\/(info\/refs|git-upload-pack|git-receive-pack|.*)$/;
 

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitConfigEnvironment, runGit } from '../git-process.ts';
 
-/** A quarantine this old is of a push that a crash broke off. */
+/** A quarantine or half a pack this old is of a push that a crash broke off. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -24,9 +24,14 @@ export async function tidyRepository(deps: {
     signal,
   });
   const objects = join(path, 'objects');
-  for (const name of await readdir(objects)) {
-    if (!name.startsWith('tmp_objdir-incoming-')) continue;
-    const { mtimeMs } = await stat(join(objects, name)).catch(() => ({ mtimeMs: now.getTime() }));
-    if (now.getTime() - mtimeMs > ABANDONED_MS) await rm(join(objects, name), { recursive: true, force: true });
+  await removeAbandoned(objects, 'tmp_objdir-incoming-', now);
+  await removeAbandoned(join(objects, 'pack'), 'tmp_', now);
+}
+
+async function removeAbandoned(folder: string, prefix: string, now: Date): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(prefix)) continue;
+    const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: now.getTime() }));
+    if (now.getTime() - mtimeMs > ABANDONED_MS) await rm(join(folder, name), { recursive: true, force: true });
   }
 }

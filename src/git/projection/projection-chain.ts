@@ -1,0 +1,90 @@
+import { EMPTY_TREE_ID, type NewObject } from '../git-object.ts';
+import { writeIndexedPack } from '../pack-index.ts';
+import type { RepositoryReader } from '../repository-reader.ts';
+import { newObjects } from './new-objects.ts';
+import { projectedCommit, type ProjectionSigner } from './projected-commit.ts';
+import type { ProjectionRepository, ProjectionState } from './projection-repository.ts';
+
+/** A pack is written when it has so much: a long history does not have to fit into memory. */
+const FLUSH_BYTES = 16 * 1024 * 1024;
+
+const EMPTY_TREE: NewObject = { type: 'tree', id: EMPTY_TREE_ID, bytes: Buffer.alloc(0) };
+
+/** Appends commits to a projection: their objects as packs, then the branch. */
+export class ProjectionChain {
+  readonly #repository: ProjectionRepository;
+  readonly #reader: RepositoryReader;
+  readonly #organizationId: string;
+  readonly #sign: ProjectionSigner | undefined;
+  /** What the branch is at; it is moved from there. */
+  readonly #branchAt: string | undefined;
+  #tip: { readonly commit: string; readonly tree: string; readonly source: string } | undefined;
+  #packs: number;
+  #objects: NewObject[] = [];
+  #bytes = 0;
+
+  constructor(deps: {
+    readonly repository: ProjectionRepository;
+    readonly reader: RepositoryReader;
+    readonly organizationId: string;
+    readonly sign: ProjectionSigner | undefined;
+    /** What the commits are put onto; undefined for a history from its beginning. */
+    readonly on: ProjectionState | undefined;
+    /** Where the branch is when that is not `on`: its history is left behind. */
+    readonly instead?: ProjectionState | undefined;
+  }) {
+    this.#repository = deps.repository;
+    this.#reader = deps.reader;
+    this.#organizationId = deps.organizationId;
+    this.#sign = deps.sign;
+    const { on, instead } = deps;
+    this.#tip = on === undefined ? undefined : { commit: on.tip, tree: on.tree, source: on.source };
+    this.#branchAt = (on ?? instead)?.tip;
+    this.#packs = (on ?? instead)?.packs ?? 0;
+  }
+
+  get tree(): string {
+    return this.#tip?.tree ?? EMPTY_TREE_ID;
+  }
+
+  /** The commit `source` of the shared repository, in which the directory is `tree`; nothing when it is that already. */
+  async add(source: string, tree: string, message?: string): Promise<void> {
+    if (tree === this.tree) return;
+    const [objects, bytes] = await Promise.all([
+      newObjects(this.#reader, this.#tip?.tree, tree),
+      this.#reader.read(source, 'commit'),
+    ]);
+    const commit = await projectedCommit({
+      source: { id: source, bytes },
+      tree,
+      parent: this.#tip?.commit,
+      ...(message === undefined ? {} : { message }),
+      organizationId: this.#organizationId,
+      sign: this.#sign,
+    });
+    this.#objects.push(...(tree === EMPTY_TREE_ID ? [EMPTY_TREE] : objects), commit);
+    this.#bytes += objects.reduce((sum, object) => sum + object.bytes.length, commit.bytes.length);
+    this.#tip = { commit: commit.id, tree, source };
+    if (this.#bytes > FLUSH_BYTES) await this.#flush();
+  }
+
+  /** @returns what the projection now is; `raced` when another process moved it first */
+  async finish(now: Date): Promise<Omit<ProjectionState, 'boot'> | 'empty' | 'raced'> {
+    const tip = this.#tip;
+    if (tip === undefined) return 'empty';
+    const state = { tip: tip.commit, tree: tip.tree, source: tip.source };
+    if (tip.commit === this.#branchAt) return { ...state, packs: this.#packs };
+    await this.#flush();
+    const next = { ...state, packs: this.#packs };
+    return (await this.#repository.move(this.#branchAt, next, now)) ? next : 'raced';
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#objects.length === 0) return;
+    const objects = this.#objects;
+    this.#objects = [];
+    this.#bytes = 0;
+    await this.#repository.addPack(await writeIndexedPack(objects));
+    this.#packs += 1;
+  }
+}

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Type, type Static } from 'typebox';
+import { compileParser } from '../../protocol/parse.ts';
+import { exists } from '../embedded-host/repository-setup.ts';
+import { moveBranch } from '../embedded-host/move-branch.ts';
+import { gitConfigEnvironment, GitProcessError, runGit } from '../git-process.ts';
+import { readLooseRef } from '../loose-ref.ts';
+import type { IndexedPack } from '../pack-index.ts';
+import { readProjectedCommit } from './projected-commit.ts';
+
+/** What is known of a projection without asking git. It counts as long as the branch is where it says. */
+const ProjectionState = Type.Object({
+  tip: Type.String(),
+  /** Root tree of the tip: the cluster's directory. */
+  tree: Type.String(),
+  /** The commit of the shared repository that the tip was made of. */
+  source: Type.String(),
+  /** Packs added since the last tidying. */
+  packs: Type.Integer(),
+  /** In which life of the machine it was last written or checked. */
+  boot: Type.String(),
+});
+export type ProjectionState = Static<typeof ProjectionState>;
+
+const STATE_FILE = 'projection.json';
+const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n';
+const parseState = compileParser(ProjectionState);
+
+/**
+ * One projection on disk: a bare repository with objects of its own, written without a process. Nothing is synced: it can
+ * be made anew, so a power failure may take what was written last. Whatever was written before the machine last started
+ * is therefore checked once by git before it counts.
+ */
+export class ProjectionRepository {
+  readonly path: string;
+  readonly #ref: string;
+  readonly #boot: string;
+
+  constructor(deps: { readonly path: string; readonly branch: string; readonly boot: string }) {
+    this.path = deps.path;
+    this.#ref = `refs/heads/${deps.branch}`;
+    this.#boot = deps.boot;
+  }
+
+  async isThere(): Promise<boolean> {
+    return await exists(join(this.path, 'HEAD'));
+  }
+
+  /**
+   * What it holds, as far as files tell: `empty` without a commit, `unsure` when git has to be asked.
+   */
+  async peek(): Promise<ProjectionState | 'missing' | 'empty' | 'unsure'> {
+    const [head, tip, state] = await Promise.all([
+      readFile(join(this.path, 'HEAD'), 'utf8').catch(ifMissing),
+      readLooseRef(this.path, this.#ref),
+      this.readState(),
+    ]);
+    if (head === undefined) return 'missing';
+    // Of another branch, or half written.
+    if (head !== `ref: ${this.#ref}\n`) return 'unsure';
+    if (tip === undefined) return state === undefined ? 'empty' : 'unsure';
+    return state?.tip === tip && state.boot === this.#boot ? state : 'unsure';
+  }
+
+  /** Asks git whether it is whole, and the tip what it is. `damaged`: it is of no use. */
+  async examine(signal: AbortSignal): Promise<ProjectionState | 'damaged'> {
+    const tip = await readLooseRef(this.path, this.#ref);
+    if (tip === undefined) return 'damaged';
+    try {
+      await this.#git(['fsck', '--strict', '--no-dangling', '--no-progress'], signal);
+      const commit = readProjectedCommit(await this.#git(['cat-file', 'commit', tip], signal));
+      if (commit === undefined) return 'damaged';
+      const state = { tip, ...commit, packs: await this.#countPacks(), boot: this.#boot };
+      await this.writeState(state);
+      return state;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof GitProcessError) || error.exitCode === null) throw error;
+      return 'damaged';
+    }
+  }
+
+  /** Makes it, empty, in place of whatever is there. */
+  async make(): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true });
+    // Built beside its place and moved there, so that a crash leaves no half a repository.
+    const draft = `${this.path}.${randomUUID()}.new`;
+    for (const folder of ['objects/pack', 'objects/info', 'refs/heads']) {
+      await mkdir(join(draft, folder), { recursive: true });
+    }
+    await writeFile(join(draft, 'config'), CONFIG);
+    await writeFile(join(draft, 'HEAD'), `ref: ${this.#ref}\n`);
+    await this.remove();
+    try {
+      await rename(draft, this.path);
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      // Another process was first.
+      if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
+
+  /** Takes it away at once; its files go after that. */
+  async remove(): Promise<void> {
+    const old = `${this.path}.${randomUUID()}.old`;
+    try {
+      await rename(this.path, old);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return;
+      throw error;
+    }
+    await rm(old, { recursive: true, force: true });
+  }
+
+  /** Adds a pack's objects. A pack counts when its index is there, so that comes last. */
+  async addPack(pack: IndexedPack): Promise<void> {
+    const folder = join(this.path, 'objects', 'pack');
+    const files = [
+      ['pack', pack.pack],
+      ['idx', pack.index],
+    ] as const;
+    for (const [extension, bytes] of files) {
+      const draft = join(folder, `tmp_${extension}_${randomUUID()}`);
+      await writeFile(draft, bytes, { mode: 0o444 });
+      await rename(draft, join(folder, `pack-${pack.name}.${extension}`));
+    }
+  }
+
+  /** Moves the branch by compare-and-swap. @returns whether it was moved */
+  async move(before: string | undefined, next: Omit<ProjectionState, 'boot'>, now: Date): Promise<boolean> {
+    const unmoved = await moveBranch({
+      repository: this.path,
+      ref: this.#ref,
+      oldId: before,
+      newId: next.tip,
+      now,
+      isDerived: true,
+    });
+    if (unmoved !== undefined) return false;
+    await this.writeState({ ...next, boot: this.#boot });
+    return true;
+  }
+
+  async writeState(state: ProjectionState): Promise<void> {
+    const draft = join(this.path, `${STATE_FILE}.${randomUUID()}`);
+    await writeFile(draft, JSON.stringify(state));
+    await rename(draft, join(this.path, STATE_FILE));
+  }
+
+  async noteTidied(): Promise<void> {
+    const state = await this.readState();
+    if (state !== undefined && state.tip !== '') await this.writeState({ ...state, packs: await this.#countPacks() });
+  }
+
+  async #countPacks(): Promise<number> {
+    const files = await readdir(join(this.path, 'objects', 'pack'));
+    return files.filter((file) => file.endsWith('.pack')).length;
+  }
+
+  /** What it says of itself; `undefined` when it says nothing. */
+  async readState(): Promise<ProjectionState | undefined> {
+    const text = await readFile(join(this.path, STATE_FILE), 'utf8').catch(ifMissing);
+    try {
+      return text === undefined ? undefined : parseState(JSON.parse(text));
+    } catch {
+      // Spoiled: git is asked instead.
+      return { tip: '', tree: '', source: '', packs: 0, boot: '' };
+    }
+  }
+
+  async #git(args: readonly string[], signal: AbortSignal): Promise<Buffer> {
+    const settings: readonly (readonly [string, string])[] = [['safe.directory', this.path]];
+    const env = { ...gitConfigEnvironment(settings), GIT_DIR: this.path, GIT_NO_REPLACE_OBJECTS: '1' };
+    return await runGit(args, { cwd: this.path, env, signal });
+  }
+}
+
+function ifMissing(error: unknown): undefined {
+  if (codeOf(error) === 'ENOENT') return undefined;
+  throw error;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,247 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { Turns } from '../embedded-host/turns.ts';
+import { EMPTY_TREE_ID } from '../git-object.ts';
+import { bootId } from './boot-id.ts';
+import type { ProjectionSigner } from './projected-commit.ts';
+import { ProjectionChain } from './projection-chain.ts';
+import { ProjectionRepository, type ProjectionState } from './projection-repository.ts';
+import type { AcceptedPush, DirectoryChange, ProjectionTarget } from './projection-target.ts';
+import { directoryTree, isDirectoryOfCluster, sourceHistory } from './source-history.ts';
+import { SourceViews, type SourceView } from './source-views.ts';
+
+export interface ProjectionsDeps {
+  /** Folder of the bare repositories, the shared ones and the projections. */
+  readonly root: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly sign?: ProjectionSigner | undefined;
+}
+
+/** Packs after which a projection is tidied without waiting for the hour: each is opened by every fetch. */
+const MANY_PACKS = 50;
+const MAX_AT_ONCE = 16;
+const MAX_ATTEMPTS = 3;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The clusters' own repositories. Each holds the directory of one cluster as its root, the commits that changed it, and
+ * not an object more. They follow from the shared repositories:
+ *
+ *   push accepted ──► `follow`: what it changed is added before the push is answered, without a process
+ *   cluster reads ──► `bringUpToDate`: compared with the shared branch, and made or mended where that was not done
+ *
+ * so that a crash in between, a restored backup, or a hand in the repository is made good before anything is served.
+ */
+export class Projections implements Disposable {
+  readonly #deps: ProjectionsDeps;
+  readonly #turns = new Turns();
+  readonly #views: SourceViews;
+  readonly #crowded = new Set<string>();
+
+  constructor(deps: ProjectionsDeps) {
+    this.#deps = deps;
+    this.#views = new SourceViews({ root: deps.root });
+  }
+
+  /** Projections that an accepted push has left with many packs; asked for once. */
+  takeCrowded(): readonly string[] {
+    const names = [...this.#crowded];
+    this.#crowded.clear();
+    return names;
+  }
+
+  /** Makes sure that a projection holds what the shared branch holds at this moment. @throws when that cannot be done */
+  async bringUpToDate(target: ProjectionTarget, signal: AbortSignal): Promise<void> {
+    const view = this.#views.of(target);
+    const isGood = view.isKnownGood(target, await view.currentTip());
+    if (isGood && (await this.#repository(target).isThere())) return;
+    await this.#inTurn(target, async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        const derived = await this.#derive(view, target, signal);
+        if (derived.state === 'done') return view.noteGood(target, derived.tip);
+        if (attempt >= MAX_ATTEMPTS) throw new Error(`the projection ${target.name} is written by others all the time`);
+      }
+    });
+  }
+
+  /**
+   * Adds an accepted push to the projections of the clusters that it is about. Never rejects: what cannot be added now is
+   * when the cluster reads.
+   */
+  async follow(push: AcceptedPush): Promise<void> {
+    const view = this.#views.of(push);
+    const followed: ProjectionTarget[] = [];
+    const waiting = [...push.changes];
+    const worker = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { target, changes } = next;
+        try {
+          if (await this.#inTurn(target, async () => await this.#append(view, target, changes))) followed.push(target);
+        } catch (error) {
+          this.#deps.logger.warn({ err: error, projection: target.name }, 'a projection waits for its cluster to read');
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: MAX_AT_ONCE }, worker));
+    view.noteMoved(push, followed);
+  }
+
+  /** Names of those on disk. */
+  async list(): Promise<readonly string[]> {
+    const found = await this.#filesOf();
+    return found.flatMap(({ parent, file }) => (file.endsWith('.git') ? [`${parent}/${file.slice(0, -4)}`] : []));
+  }
+
+  /** What a crash left beside a projection while it was being made or taken away. */
+  async removeRemains(): Promise<void> {
+    for (const { parent, file } of await this.#filesOf()) {
+      const path = join(this.#deps.root, parent, file);
+      if (!/\.git\.[0-9a-f-]{36}\.(new|old)$/.test(file)) continue;
+      const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+      if (this.#deps.clock.now().getTime() - mtimeMs > DAY_MS) await rm(path, { recursive: true, force: true });
+    }
+  }
+
+  async #filesOf(): Promise<readonly { readonly parent: string; readonly file: string }[]> {
+    const folders = await readdir(this.#deps.root, { withFileTypes: true }).catch(() => []);
+    const parents = folders.flatMap((entry) => {
+      if (!entry.isDirectory() || entry.name.endsWith('.git')) return [];
+      return entry.name === 'clusters' ? ['clusters'] : [`${entry.name}/clusters`];
+    });
+    const files = parents.map(async (parent) => {
+      const found = await readdir(join(this.#deps.root, parent)).catch(() => []);
+      return found.map((file) => ({ parent, file }));
+    });
+    return (await Promise.all(files)).flat();
+  }
+
+  /** Packs that it has come to since the last tidying. */
+  async packsOf(name: string): Promise<number> {
+    return (await this.#repository({ name }).readState())?.packs ?? 0;
+  }
+
+  async noteTidied(name: string): Promise<void> {
+    await this.#inTurn({ name }, async () => await this.#repository({ name }).noteTidied());
+  }
+
+  /** Takes a projection away. It is made anew if its cluster reads it again. */
+  async remove(name: string): Promise<void> {
+    await this.#inTurn({ name }, async () => await this.#repository({ name }).remove());
+  }
+
+  [Symbol.dispose](): void {
+    this.#views[Symbol.dispose]();
+  }
+
+  async #derive(
+    view: SourceView,
+    target: ProjectionTarget,
+    signal: AbortSignal,
+  ): Promise<{ readonly state: 'done'; readonly tip: string | undefined } | { readonly state: 'raced' }> {
+    const repository = this.#repository(target);
+    const { reader } = view;
+    // In this order: what the projection holds by now came from what the branch was at by then.
+    const state = await this.#soundState(repository, target, signal);
+    const tip = await view.currentTip();
+    const done = { state: 'done', tip } as const;
+    if (tip === undefined) return done;
+    const tree = await directoryTree(reader, tip, target.directories);
+    if (tree === (state?.tree ?? EMPTY_TREE_ID)) return done;
+    const { directories } = target;
+    let on = state;
+    let history = await sourceHistory(reader, { tip, known: on?.source, directories }, signal);
+    if (history.state === 'rewritten') {
+      this.#deps.logger.warn(
+        { projection: target.name, before: on?.source, after: tip },
+        'the shared branch was rewritten; the projection is made anew from its new history',
+      );
+      on = undefined;
+      history = await sourceHistory(reader, { tip, known: undefined, directories }, signal);
+    }
+    if (history.state === 'rewritten') throw new Error('a history that was asked for from its beginning has none');
+    const chain = new ProjectionChain({
+      repository,
+      reader,
+      organizationId: target.organizationId,
+      sign: this.#deps.sign,
+      on,
+      instead: state,
+    });
+    const { base, commits } = history;
+    if (base !== undefined) {
+      const message = `The directory as it was at commit ${base.slice(0, 12)}\n\nWhat led to it is in the history of the shared repository.`;
+      await chain.add(base, await directoryTree(reader, base, directories), message);
+    }
+    for (const commit of commits) await chain.add(commit, await directoryTree(reader, commit, directories));
+    // What else came in by a way that the list does not show.
+    await chain.add(tip, tree);
+    return this.#note(target, await chain.finish(this.#deps.clock.now())) ? done : { state: 'raced' };
+  }
+
+  /** @returns whether the projection holds what the push brought */
+  async #append(view: SourceView, target: ProjectionTarget, changes: readonly DirectoryChange[]): Promise<boolean> {
+    const repository = this.#repository(target);
+    const [first] = changes;
+    let state = await repository.peek();
+    if (first === undefined || state === 'unsure') return false;
+    if (state === 'missing') {
+      // With a history before this push it is made of all of it, when the cluster reads.
+      if (first.before !== undefined) return false;
+      await repository.make();
+      state = 'empty';
+    }
+    const on = state === 'empty' ? undefined : state;
+    if ((first.before ?? EMPTY_TREE_ID) !== (on?.tree ?? EMPTY_TREE_ID)) return false;
+    const chain = new ProjectionChain({
+      repository,
+      reader: view.reader,
+      organizationId: target.organizationId,
+      sign: this.#deps.sign,
+      on,
+    });
+    for (const { commit, after } of changes) {
+      if (
+        after !== undefined &&
+        !isDirectoryOfCluster(target.directories[0] ?? '', await view.reader.readTree(after))
+      ) {
+        return false;
+      }
+      await chain.add(commit, after ?? EMPTY_TREE_ID);
+    }
+    return this.#note(target, await chain.finish(this.#deps.clock.now()));
+  }
+
+  async #soundState(
+    repository: ProjectionRepository,
+    target: ProjectionTarget,
+    signal: AbortSignal,
+  ): Promise<ProjectionState | undefined> {
+    const found = await repository.peek();
+    if (found === 'empty') return undefined;
+    if (typeof found === 'object') return found;
+    if (found === 'unsure') {
+      const examined = await repository.examine(signal);
+      if (examined !== 'damaged') return examined;
+      this.#deps.logger.warn({ projection: target.name }, 'a projection is damaged and is made anew');
+    }
+    await repository.make();
+    return undefined;
+  }
+
+  #note(target: ProjectionTarget, end: Omit<ProjectionState, 'boot'> | 'empty' | 'raced'): boolean {
+    if (end === 'raced') return false;
+    if (end !== 'empty' && end.packs >= MANY_PACKS) this.#crowded.add(target.name);
+    return true;
+  }
+
+  #repository({ name, branch = '' }: { readonly name: string; readonly branch?: string }): ProjectionRepository {
+    return new ProjectionRepository({ path: join(this.#deps.root, `${name}.git`), branch, boot: bootId() });
+  }
+
+  async #inTurn<Value>({ name }: { readonly name: string }, work: () => Promise<Value>): Promise<Value> {
+    return await this.#turns.taker(name)(work);
+  }
+}

@@ -1,0 +1,190 @@
+import { existsSync } from 'node:fs';
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EMPTY_TREE_ID } from '../../../src/git/git-object.ts';
+import { git, gitFailure } from '../git-server.ts';
+import { ProjectionStage } from './projection-stage.ts';
+
+let stage: ProjectionStage;
+
+beforeEach(async () => {
+  stage = await ProjectionStage.start();
+});
+afterEach(async () => await stage[Symbol.asyncDispose]());
+
+/** What a projection is held to, whatever way it came to be: the directory's tree, no foreign commit, and git's own check. */
+async function holds(slug: string, commits: readonly string[], directory = `clusters/${slug}`): Promise<void> {
+  const tip = await stage.read(slug);
+  expect(await stage.projected(slug, 'rev-parse', `${tip}^{tree}`)).toBe(
+    await stage.shared('rev-parse', `main:${directory}`),
+  );
+  const log = await stage.projected(slug, 'log', '--reverse', '--format=%(trailers:key=Source-Commit,valueonly)', tip);
+  expect(log.split('\n').filter((line) => line !== '')).toEqual(commits);
+  expect(await stage.projected(slug, 'fsck', '--strict', '--no-dangling')).toBe('');
+  expect(existsSync(join(stage.server.path(`clusters/${slug}`), 'objects/info/alternates'))).toBe(false);
+}
+
+describe('the projection of a cluster', () => {
+  it('holds its directory as root and only the commits that changed it, before the push is answered', async () => {
+    const eu = await stage.bring('prod-eu', 'one');
+    await stage.bring('prod-us', 'other');
+    const again = await stage.bring('prod-eu', 'two');
+    // Not asked for yet: the push has brought it.
+    expect(await stage.projected('prod-eu', 'rev-parse', 'main^{tree}')).toBe(
+      await stage.shared('rev-parse', 'main:clusters/prod-eu'),
+    );
+    await holds('prod-eu', [eu, again]);
+    expect(await stage.projected('prod-eu', 'ls-tree', '-r', '--name-only', 'main')).toBe(
+      'apps/shop/one.yaml\napps/shop/two.yaml',
+    );
+  });
+
+  it('keeps author, committer, dates, message and trailers, and names the original commit', async () => {
+    await stage.write('clusters/prod-eu/apps/shop/one.yaml');
+    const id = await stage.commit(
+      'prod-eu',
+      'größer: install one',
+      '--author',
+      'Ä Person <ä@example.test>',
+      '--date',
+      '1700000000 +0530',
+    );
+    await stage.push();
+    const format = '%an|%ae|%ad|%cn|%ce|%cd|%s|%(trailers:key=Intent-Id,valueonly)';
+    expect(await stage.projected('prod-eu', 'log', '-1', `--format=${format}`, 'main')).toBe(
+      await stage.shared('log', '-1', `--format=${format}`, 'main'),
+    );
+    const message = await stage.shared('log', '-1', '--format=%B', 'main');
+    expect(await stage.projected('prod-eu', 'log', '-1', '--format=%B', 'main')).toBe(
+      `${message.trimEnd()}\nSource-Commit: ${id}\n`,
+    );
+    expect(
+      await stage.projected('prod-eu', 'log', '-1', '--format=%(trailers:key=Source-Commit,valueonly)', 'main'),
+    ).toBe(`${id}\n`);
+  });
+
+  it('takes several commits of several clusters from one push, each with its own history', async () => {
+    const ids: Record<string, string[]> = { 'prod-eu': [], 'prod-us': [] };
+    for (const [slug, name] of [
+      ['prod-eu', 'a'],
+      ['prod-us', 'b'],
+      ['prod-eu', 'c'],
+      ['prod-eu', 'd'],
+    ] as const) {
+      await stage.write(`clusters/${slug}/apps/shop/${name}.yaml`);
+      ids[slug]?.push(await stage.commit(slug));
+    }
+    await stage.push();
+    await holds('prod-eu', ids['prod-eu'] ?? []);
+    await holds('prod-us', ids['prod-us'] ?? []);
+  });
+
+  it('does not move when another cluster’s directory changes', async () => {
+    await stage.bring('prod-eu', 'one');
+    const before = await stage.read('prod-eu');
+    const state = await readFile(join(stage.server.path('clusters/prod-eu'), 'projection.json'), 'utf8');
+    await stage.bring('prod-us', 'other');
+    expect(await stage.read('prod-eu')).toBe(before);
+    expect(await readFile(join(stage.server.path('clusters/prod-eu'), 'projection.json'), 'utf8')).toBe(state);
+  });
+
+  it('is made of the whole history when it is first read, as after an upgrade', async () => {
+    const ids = [await stage.bring('prod-eu', 'one'), await stage.bring('prod-eu', 'two')];
+    const made = await stage.read('prod-eu');
+    await stage.dropProjection('prod-eu');
+    ids.push(await stage.bring('prod-eu', 'three'));
+    expect(existsSync(stage.server.path('clusters/prod-eu'))).toBe(false);
+    await holds('prod-eu', ids);
+    // Made of the same commits it is the same.
+    await stage.projected('prod-eu', 'merge-base', '--is-ancestor', made, 'main');
+  });
+
+  it('makes good a push that was not followed, when the cluster reads', async () => {
+    const ids = [await stage.bring('prod-eu', 'one')];
+    const before = await stage.read('prod-eu');
+    ids.push(await stage.bring('prod-eu', 'two'));
+    // As if the process had ended between the two.
+    await stage.projected('prod-eu', 'update-ref', 'refs/heads/main', before);
+    await stage.restart();
+    expect(await stage.read('prod-eu')).not.toBe(before);
+    await holds('prod-eu', ids);
+  });
+
+  it('is made anew when somebody takes it away while the host runs', async () => {
+    const ids = [await stage.bring('prod-eu', 'one')];
+    await stage.read('prod-eu');
+    await rm(stage.server.path('clusters/prod-eu'), { recursive: true });
+    await holds('prod-eu', ids);
+  });
+
+  it('is made anew when what it holds is damaged', async () => {
+    const ids = [await stage.bring('prod-eu', 'one'), await stage.bring('prod-eu', 'two')];
+    const path = stage.server.path('clusters/prod-eu');
+    await writeFile(join(path, 'projection.json'), '{"tip":');
+    for (const file of await packFiles(path)) await writeFile(file, 'x');
+    await stage.restart();
+    await holds('prod-eu', ids);
+  });
+
+  it('follows a person’s commits past the host, and a directory that is removed becomes empty', async () => {
+    const ids = [await stage.bring('prod-eu', 'one')];
+    await stage.write('clusters/prod-eu/apps/shop/by-hand.yaml');
+    await git(stage.work, ['commit', '--quiet', '-m', 'by hand']);
+    ids.push(await git(stage.work, ['rev-parse', 'HEAD']));
+    await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
+    await holds('prod-eu', ids);
+    await git(stage.work, ['rm', '-r', '--quiet', 'clusters/prod-eu']);
+    await git(stage.work, ['commit', '--quiet', '-m', 'gone']);
+    await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
+    const tip = await stage.read('prod-eu');
+    expect(await stage.projected('prod-eu', 'rev-parse', `${tip}^{tree}`)).toBe(EMPTY_TREE_ID);
+    expect(await stage.projected('prod-eu', 'fsck', '--strict', '--no-dangling')).toBe('');
+    await stage.clone('prod-eu');
+    ids.push(await git(stage.work, ['rev-parse', 'HEAD']), await stage.bring('prod-eu', 'back'));
+    await holds('prod-eu', ids);
+  });
+
+  it('is rewritten with the shared branch, as after a restored backup', async () => {
+    const first = await stage.bring('prod-eu', 'one');
+    await stage.bring('prod-eu', 'lost');
+    await stage.shared('update-ref', 'refs/heads/main', first);
+    await holds('prod-eu', [first]);
+    await git(stage.work, ['reset', '--quiet', '--hard', first]);
+    const next = await stage.bring('prod-eu', 'after');
+    await holds('prod-eu', [first, next]);
+  });
+
+  it('sees no change when the repository is moved to another layout', async () => {
+    const id = await stage.bring('prod-eu', 'one');
+    const before = await stage.read('prod-eu');
+    await git(stage.work, ['rm', '-r', '--quiet', '--cached', 'clusters']);
+    const tree = await stage.shared('rev-parse', 'main:clusters/prod-eu');
+    await git(stage.work, ['read-tree', `--prefix=clusters/00/prod-eu/`, tree]);
+    await git(stage.work, ['commit', '--quiet', '-m', 'sharded']);
+    await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
+    expect(await stage.read('prod-eu')).toBe(before);
+    await holds('prod-eu', [id], 'clusters/00/prod-eu');
+  });
+
+  it('is an empty repository before its cluster’s first commit', async () => {
+    expect(await stage.read('prod-eu')).toBe('');
+    const id = await stage.bring('prod-eu', 'one');
+    await holds('prod-eu', [id]);
+  });
+
+  it('is read only, and takes no push', async () => {
+    await stage.bring('prod-eu', 'one');
+    const clone = await stage.clone('prod-eu');
+    await git(clone, ['commit', '--quiet', '--allow-empty', '-m', 'x']);
+    expect(await gitFailure(clone, ['push', 'origin', 'HEAD:main'])).toContain('may only read');
+  });
+});
+
+async function packFiles(path: string): Promise<readonly string[]> {
+  const folder = join(path, 'objects/pack');
+  const files = (await readdir(folder)).map((file) => join(folder, file));
+  expect(files).toHaveLength(4);
+  await Promise.all(files.map(async (file) => await chmod(file, 0o644)));
+  return files;
+}
