@@ -17,6 +17,7 @@ import { makeFirstAdmin, prepareFirstStart } from './first-start.ts';
 import { GitFolder } from './git-folder.ts';
 import { listenForGit } from './git-listener.ts';
 import { HostAccesses } from './git-hosts/host-accesses.ts';
+import { RepositoryWatch } from './git-hosts/repository-watch.ts';
 import { GitSources } from './git-source.ts';
 import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
@@ -164,6 +165,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     randomBytes,
     lastContact,
     host,
+    hostAccesses,
     baseUrl,
     installLinks,
     channel,
@@ -214,6 +216,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       sign: async (rendered) => await signRendered(signer, rendered),
     }).run(stop.signal),
     atOneReplica('remote-watch', remoteWatch),
+    atOneReplica('repository-watch', new RepositoryWatch({ ...deps, store, hostAccesses })),
     atOneReplica('upkeep', upkeep),
     atOneReplica('tidy', tidyLoop),
     atOneReplica('layout-moves', layoutMoves),

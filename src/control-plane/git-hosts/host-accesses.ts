@@ -1,3 +1,4 @@
+import type { LookupRules } from '../guarded-lookup.ts';
 import type { RepositoryRow } from '../store/schema.ts';
 import { HostAccess, type HostAccessDeps } from './host-access.ts';
 
@@ -49,6 +50,16 @@ export class HostAccesses implements AsyncDisposable {
       if (this.#warm.get(row.id) === warm) this.#warm.delete(row.id);
       throw error;
     }
+  }
+
+  /** By connections of its own, for a row that is not stored yet; the caller disposes of it. */
+  async openAlone(row: RepositoryRow): Promise<HostAccess> {
+    return await HostAccess.open(row, this.#deps);
+  }
+
+  /** Which addresses may be called. */
+  get rules(): LookupRules {
+    return this.#deps.rules;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@ import { auditRefusals } from '../audit-refusals.ts';
 import { RefusalAudit } from '../../refusal-audit.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
+import { acceptRemovalsRoute } from './accept-removals.ts';
 import { adminTokenRoutes } from './admin-tokens.ts';
 import { auditRoutes } from './audit.ts';
 import { authenticateAdmin } from './authenticate.ts';
@@ -17,6 +18,7 @@ import { clusterRoutes } from './clusters.ts';
 import { commitSigningKeyRoutes } from './commit-signing-keys.ts';
 import { deleteClusterRoute } from './delete-cluster.ts';
 import { installLinkRoutes } from './install-link.ts';
+import { hostRepositoryRoutes } from './host-repositories.ts';
 import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
@@ -27,6 +29,7 @@ import { reportRoutes } from './reports.ts';
 import { repositoryLayoutRoute } from './repository-layout.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
+import { trustRevisionRoute } from './trust-revision.ts';
 
 /** The admin API (decisions, "Admin API"), below `/api/v1`. Every call is one organization's, by its token. */
 export function adminApi(app: HttpServer, deps: AdminDeps): void {
@@ -46,9 +49,11 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
       rebindRoute(scope, deps);
+      acceptRemovalsRoute(scope, deps);
       deleteClusterRoute(scope, deps);
       signingKeyRoutes(scope, deps);
       commitSigningKeyRoutes(scope, deps);
+      trustRevisionRoute(scope, deps);
       organizationRoutes(scope, deps);
       clientAuthorityRoute(scope, deps);
       installLinkRoutes(scope, deps);
@@ -62,6 +67,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       channelRoutes(scope, deps);
       channelWebhookRoutes(scope, deps);
       repositoryRoutes(scope, deps);
+      hostRepositoryRoutes(scope, deps);
       repositoryLayoutRoute(scope, deps);
     },
     { prefix: '/api/v1' },

@@ -5,6 +5,7 @@ import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { LayoutMoves } from '../../layout-moves.ts';
+import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -22,6 +23,7 @@ export interface AdminDeps {
   readonly lastContact: Pick<LastContact, 'pending'>;
   readonly contactWatch: Pick<ContactWatch, 'listeningSince'>;
   readonly host: Pick<EmbeddedHost, 'ensureRepository'>;
+  readonly hostAccesses: HostAccesses;
   /** Where clients and agents reach this control plane, without a slash at its end. */
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;

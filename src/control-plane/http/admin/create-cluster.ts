@@ -12,7 +12,13 @@ import { appendAudit } from '../../store/audit.ts';
 import { expireRegistrationTokens, findDeletedCluster } from '../../store/cluster-admin.ts';
 import { insertPendingCluster } from '../../store/clusters.ts';
 import { insertRegistrationToken, REGISTRATION_TOKEN_LIFETIME_MS } from '../../store/registration-tokens.ts';
-import { DEFAULT_REPOSITORY, EMBEDDED_BRANCH, ensureRepositoryRow, hostedName } from '../../store/repositories.ts';
+import {
+  DEFAULT_REPOSITORY,
+  EMBEDDED_BRANCH,
+  ensureRepositoryRow,
+  findRepository,
+  hostedName,
+} from '../../store/repositories.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 import { isUniqueViolation } from '../../store/store-error.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -42,8 +48,11 @@ export async function createCluster(
   const gitSettings = changeGitSettings(null, git);
   const repositoryName = body.connectivityMode === 'gitops' ? (body.git?.repository ?? DEFAULT_REPOSITORY) : undefined;
   if (repositoryName !== undefined) {
-    // First, so that a fault here leaves no record whose registration token nobody has seen.
-    await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), { branch: EMBEDDED_BRANCH });
+    const known = await findRepository(deps.store.db, admin.organization, repositoryName);
+    // First, so that a fault here leaves no record whose registration token nobody has seen. Another host's is there.
+    if (known === undefined || known.embedded === 1) {
+      await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), { branch: EMBEDDED_BRANCH });
+    }
   }
   try {
     return await deps.store.write(

@@ -4,13 +4,14 @@ import { EntryName } from '../../../protocol/names.ts';
 import { GIT_USERNAME } from '../../git-source.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { insertGitCredential, mintGitCredential } from '../../store/git-credentials.ts';
-import { findRepository, hostedName, listRepositories, localName, repositoryUrl } from '../../store/repositories.ts';
+import { findRepository, hostedName, listRepositories, localName } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { bodyMayBeAbsent } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
+import { viewRepository } from './repository-view.ts';
 
 const DEFAULT_LIFETIME_SECONDS = 24 * 60 * 60;
 const MAX_LIFETIME_SECONDS = 30 * 24 * 60 * 60;
@@ -23,12 +24,7 @@ const ReadCredentialRequest = Type.Object(
 
 /** `GET /repositories`; `POST /repositories/{name}/read-credential`. */
 export function repositoryRoutes(app: HttpServer, deps: AdminDeps): void {
-  const view = (row: RepositoryRow) => ({
-    name: localName(row),
-    url: row.embedded === 1 ? repositoryUrl(deps.baseUrl(), row.name) : row.url,
-    branch: row.branch,
-    layout: row.layout,
-  });
+  const view = (row: RepositoryRow) => viewRepository(row, deps.baseUrl());
 
   app.get('/repositories', { schema: { querystring: PageQuery } }, async (request, reply) => {
     const { organization } = adminOf(request);
@@ -48,6 +44,10 @@ export function repositoryRoutes(app: HttpServer, deps: AdminDeps): void {
     const { organization, name: actor } = adminOf(request);
     const repository = await findRepository(deps.store.db, organization, request.params.name);
     if (repository === undefined) throw new AppError('not_found', `there is no repository ${request.params.name}`);
+    if (repository.embedded !== 1) {
+      const message = `the repository ${request.params.name} is of another Git host: ask that for a token to read it`;
+      throw new AppError('conflict', message);
+    }
     const lifetimeMs = (request.body.expiresInSeconds ?? DEFAULT_LIFETIME_SECONDS) * 1000;
     const { row, token } = mintGitCredential(
       { repositoryId: repository.id, lifetimeMs, use: { access: 'read', clusterId: null } },

@@ -1,0 +1,81 @@
+import { Type } from 'typebox';
+import { EntryName } from '../../../protocol/names.ts';
+import {
+  deleteRepository,
+  probeWhileWaiting,
+  putRepository,
+  replaceCredentials,
+  requireOtherHost,
+  requireRepository,
+  withProbe,
+  type ChangedRepository,
+} from '../../git-hosts/change-repository.ts';
+import { PutCredentials, PutRepository } from '../../git-hosts/repository-request.ts';
+import { appendAudit } from '../../store/audit.ts';
+import { storeProbe } from '../../store/repository-admin.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { bodyMayBeAbsent, NoBody } from './named-cluster.ts';
+import { viewRepository } from './repository-view.ts';
+
+const RepositoryParams = Type.Object({ name: EntryName });
+
+/** `GET`, `PUT`, `DELETE /repositories/{name}`; `PUT …/credentials`; `POST …/probe`: repositories of other Git hosts. */
+export function hostRepositoryRoutes(app: HttpServer, deps: AdminDeps): void {
+  const params = { schema: { params: RepositoryParams } };
+  const changed = ({ row, webhookSecret }: ChangedRepository) => ({
+    repository: viewRepository(row, deps.baseUrl()),
+    ...(webhookSecret === undefined ? {} : { webhookSecret: webhookSecret.expose() }),
+  });
+
+  app.get('/repositories/:name', params, async (request, reply) => {
+    const row = await requireRepository(deps, adminOf(request), request.params.name);
+    return await reply.send(viewRepository(row, deps.baseUrl()));
+  });
+
+  app.put(
+    '/repositories/:name',
+    { schema: { params: RepositoryParams, body: PutRepository } },
+    async (request, reply) => {
+      const done = await putRepository(deps, adminOf(request), request.params.name, request.body, app.closing);
+      return await reply.code(done.isNew ? 201 : 200).send(changed(done));
+    },
+  );
+
+  app.put(
+    '/repositories/:name/credentials',
+    { schema: { params: RepositoryParams, body: PutCredentials } },
+    async (request, reply) => {
+      const done = await replaceCredentials(deps, adminOf(request), request.params.name, request.body, app.closing);
+      return await reply.send(changed(done));
+    },
+  );
+
+  app.delete('/repositories/:name', params, async (request, reply) => {
+    await deleteRepository(deps, adminOf(request), request.params.name);
+    return await reply.code(204).send();
+  });
+
+  const options = { schema: { params: RepositoryParams, body: NoBody }, preValidation: bodyMayBeAbsent };
+  app.post('/repositories/:name/probe', options, async (request, reply) => {
+    const admin = adminOf(request);
+    const row = await requireRepository(deps, admin, request.params.name);
+    requireOtherHost(row, request.params.name);
+    const probed = await probeWhileWaiting(await deps.hostAccesses.of(row), row, app.closing);
+    const at = deps.clock.now().toISOString();
+    const now = withProbe(row, probed, at);
+    await deps.store.write(async (trx) => {
+      await storeProbe(trx, now);
+      await appendAudit(trx, {
+        organizationId: admin.organization.id,
+        at,
+        source: 'user',
+        kind: 'RepositoryProbed',
+        actor: admin.name,
+        summary: `repository ${request.params.name} probed: ${probed.result.state}`,
+      });
+    });
+    return await reply.send(viewRepository(now, deps.baseUrl()));
+  });
+}

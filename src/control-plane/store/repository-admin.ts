@@ -1,0 +1,55 @@
+import type { Kysely } from 'kysely';
+import type { Database, RepositoryRow } from './schema.ts';
+
+/** Slugs of the clusters whose directory is in the repository, by slug. */
+export async function clustersOfRepository(db: Kysely<Database>, repositoryId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('clusters')
+    .select('slug')
+    .where('repository_id', '=', repositoryId)
+    .orderBy('slug')
+    .execute();
+  return rows.map(({ slug }) => slug);
+}
+
+/** Every cluster of a repository is to ask for its configuration again. Answers their ids, whose topics to notify. */
+export async function raiseConfigRevisionsOf(trx: Kysely<Database>, repositoryId: string): Promise<string[]> {
+  const rows = await trx
+    .updateTable('clusters')
+    .set((eb) => ({ config_revision: eb('config_revision', '+', 1) }))
+    .where('repository_id', '=', repositoryId)
+    .returning('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** With the credentials that were issued for it. Nothing of it may be in use. */
+export async function deleteRepositoryRow(trx: Kysely<Database>, id: string): Promise<void> {
+  await trx.deleteFrom('git_credentials').where('repository_id', '=', id).execute();
+  await trx.deleteFrom('repositories').where('id', '=', id).execute();
+}
+
+/** Those that this control plane does not serve itself, of every organization. */
+export async function repositoriesOfOtherHosts(db: Kysely<Database>): Promise<RepositoryRow[]> {
+  return await db
+    .selectFrom('repositories')
+    .selectAll()
+    .where('embedded', '=', 0)
+    .where('host', 'is not', null)
+    .orderBy('id')
+    .execute();
+}
+
+/** Stores what a probe found, unless the credentials were replaced since: then it says nothing of them. */
+export async function storeProbe(
+  trx: Kysely<Database>,
+  row: Pick<RepositoryRow, 'id' | 'credentials_sealed' | 'probe' | 'credential_info'>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('repositories')
+    .set({ probe: row.probe, credential_info: row.credential_info })
+    .where('id', '=', row.id)
+    .where('credentials_sealed', '=', row.credentials_sealed)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
