@@ -16,7 +16,7 @@ import type { DirectoryMove } from '../../git/directory-moves.ts';
 import type { LayoutRecord } from './layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from './layout.ts';
 import { MoveLayout, type LayoutPlan } from './move-layout.ts';
-import { pinsHaveLanded } from './pins.ts';
+import { pinsStand } from './pins.ts';
 import type { Tip } from './plan-chain.ts';
 import { findCommitOfIntent, findCommitOfPath, isAncestor } from './recognise-commit.ts';
 
@@ -54,7 +54,8 @@ export interface GitopsDeliveryDeps {
 
 const MAX_BATCH = 200;
 /** Whatever a repository is set to: whole ids, each file for itself, names and contents as they are. */
-const DIFF = 'diff --no-color --no-ext-diff --no-textconv --no-renames --full-index --text -z'.split(' ');
+const DIFF =
+  '-c core.quotePath=false diff --no-color --no-ext-diff --no-textconv --no-renames --full-index --text'.split(' ');
 
 /** What is looked for on the branch. */
 export interface ProposedChange {
