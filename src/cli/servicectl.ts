@@ -5,6 +5,7 @@ import { addAdminTokenCommands } from './admin-token-commands.ts';
 import { addChannelCommands } from './channel-commands.ts';
 import { addClientAuthorityCommand } from './client-authority-command.ts';
 import { addClusterCommands } from './cluster-commands.ts';
+import { addCommitSigningCommands } from './commit-signing-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { takeConnectionAnywhere } from './connection-anywhere.ts';
@@ -33,6 +34,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addClusterCommands(program, deps);
   addChannelCommands(program, deps);
   addSigningKeyCommands(program, deps);
+  addCommitSigningCommands(program, deps);
   addAdminTokenCommands(program, deps);
   addRecoveryKeyCommands(program, deps);
   addResealCommand(program, deps);

@@ -61,8 +61,9 @@ export class GitSources {
       path,
       // The breaker matters only to what prunes.
       ...(settings.pruneOnRemoval ? { prune_on_removal: true, prune_breaker: settings.pruneBreaker } : {}),
+      ...(cluster.accepted_removals === null ? {} : { accepted_removals: cluster.accepted_removals }),
       ...(cluster.desired_revision === null ? {} : { desired_revision: cluster.desired_revision }),
-      ...(await this.#allowedSigners(cluster)),
+      ...(await this.#trust(cluster)),
       ...caCertificateOf(repository),
     };
     const key = storedPublicKey(cluster.public_key);
@@ -76,9 +77,13 @@ export class GitSources {
   }
 
   /** Named only where signatures are required: an operator that is told of signers reads nothing that they did not sign. */
-  async #allowedSigners(cluster: ClusterRow): Promise<Pick<GitSourceConfig, 'allowed_signers'>> {
+  async #trust(cluster: ClusterRow): Promise<Pick<GitSourceConfig, 'allowed_signers' | 'trusted_revision'>> {
     if (!gitSettingsOf(cluster).requireSignedCommits) return {};
-    return { allowed_signers: [...(await this.#deps.commitSigning.allowedSigners(cluster.organization_id))] };
+    const { organization_id: organizationId, trusted_revision: revision } = cluster;
+    return {
+      allowed_signers: [...(await this.#deps.commitSigning.allowedSigners(organizationId))],
+      ...(revision === null ? {} : { trusted_revision: revision }),
+    };
   }
 
   async #minted(clusterId: string, repositoryId: string): Promise<GitCredential> {

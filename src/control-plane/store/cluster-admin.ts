@@ -55,6 +55,11 @@ export async function changeCluster(trx: Kysely<Database>, id: string, change: C
   await trx.updateTable('clusters').set(change).where('id', '=', id).execute();
 }
 
+/** A person has looked at what vanished by this revision. */
+export async function acceptRemovals(trx: Kysely<Database>, id: string, revision: string): Promise<void> {
+  await trx.updateTable('clusters').set({ accepted_removals: revision }).where('id', '=', id).execute();
+}
+
 /** Ends the registration tokens of a cluster that nobody has used: a record has one way in at a time. */
 export async function expireRegistrationTokens(trx: Kysely<Database>, clusterId: string, at: string): Promise<void> {
   await trx

@@ -37,6 +37,8 @@ export type PendingCluster = Omit<
   | 'registered_at'
   | 'own_intervals'
   | 'git_settings'
+  | 'accepted_removals'
+  | 'trusted_revision'
 > &
   Partial<Pick<ClusterRow, 'own_intervals' | 'git_settings'>>;
 
@@ -52,11 +54,13 @@ export async function insertPendingCluster(trx: Kysely<Database>, cluster: Pendi
     ...cluster,
     status: 'Pending',
     disabled_at: null,
+    accepted_removals: null,
     delivery_epoch: 1,
     config_revision: 1,
     cluster_uid: null,
     public_key: null,
     desired_revision: null,
+    trusted_revision: null,
     applied_revision: null,
     operator_version: null,
     desired_operator_version: null,

@@ -79,6 +79,10 @@ export interface ClusterRow {
   git_directory: string | null;
   /** JSON `GitSettings`: review, prune and signatures; null: the defaults. */
   git_settings: string | null;
+  /** The revision whose vanished files a person accepted; of no other one. */
+  accepted_removals: string | null;
+  /** Tree id of `git_directory` that an admin vouched for: it is read whoever signed what led to it. */
+  trusted_revision: string | null;
   /** Tree id of `git_directory` at the remote's tip. */
   desired_revision: string | null;
   applied_revision: string | null;

@@ -52,7 +52,10 @@ export class CommitVerifier {
   ): Promise<string | undefined> {
     const { allowedSigners, trustedRevision } = target;
     // Nobody looks at signatures: what was trusted before says nothing about what comes once somebody does.
-    if (allowedSigners === undefined) return await rm(this.#file, { force: true });
+    if (allowedSigners === undefined) {
+      await rm(this.#file, { force: true });
+      return undefined;
+    }
     const before = await this.#standing();
     const trust = { signers: trustedSigners(allowedSigners), revision: trustedRevision };
     const found = await this.#judge(tip, before, trust, signal);

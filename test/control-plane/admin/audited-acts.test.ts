@@ -39,6 +39,11 @@ const ACTS: readonly Act[] = [
     audited: 'GitSettingsChanged',
   },
   { route: 'PATCH /clusters/:cluster', body: () => ({ operatorVersion: '0.2.0' }), audited: 'OperatorVersionSet' },
+  {
+    route: 'POST /clusters/:cluster/accept-removals',
+    body: () => ({ revision: '4b825dc642cb6eb9a060e54bf8d69288fbee4904' }),
+    audited: 'RemovalsAccepted',
+  },
   { route: 'POST /clusters/:cluster/registration-token', audited: 'RegistrationTokenIssued' },
   { route: 'POST /clusters/:cluster/install-link', audited: 'InstallLinkIssued' },
   { route: 'POST /clusters/:cluster/intents', body: () => INSTALL, audited: 'Deploy' },
@@ -80,6 +85,11 @@ const ACTS: readonly Act[] = [
     route: 'POST /commit-signing-keys/:key/revoke',
     path: () => `/commit-signing-keys/${commitKey}/revoke`,
     audited: 'CommitSigningKeyRevoked',
+  },
+  {
+    route: 'POST /clusters/:cluster/trust-revision',
+    body: () => ({ revision: 'a'.repeat(40) }),
+    audited: 'RevisionTrusted',
   },
   { route: 'POST /clusters/:cluster/disable', audited: 'ClusterDisabled' },
   { route: 'POST /clusters/:cluster/enable', audited: 'ClusterEnabled' },

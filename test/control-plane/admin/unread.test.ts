@@ -16,7 +16,9 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /catalog/:name': PODINFO,
   'PATCH /organization': { rotationGraceSeconds: 7200 },
   'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
+  'POST /clusters/:cluster/accept-removals': { revision: 'a'.repeat(40) },
   'POST /admin-tokens': { name: 'anna' },
+  'POST /clusters/:cluster/trust-revision': { revision: 'a'.repeat(40) },
   'POST /commit-signing-keys': { principal: 'anna@example.com', publicKey: 'ssh-ed25519 AAAA' },
   'PUT /organization/recovery-key': { publicKey: { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43), kid: 'k' } },
 };

@@ -58,6 +58,8 @@ export interface ClusterView {
   };
   /** Tree ids of the cluster's directory: what the operator should have applied, and what it says it has. */
   readonly desiredRevision?: string;
+  /** The revision that an admin vouched for, whoever signed what led to it. */
+  readonly trustedRevision?: string;
   readonly appliedRevision?: string;
   readonly operatorVersion?: string;
   /** What an admin asked it to run, and whether what it runs is one that this control plane works with. */
@@ -107,6 +109,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     ...ifKnown('lastContactAt', cluster.last_contact_at),
     ...(credential === undefined ? {} : { credential: viewCredential(credential) }),
     ...ifKnown('desiredRevision', row.desired_revision),
+    ...ifKnown('trustedRevision', row.trusted_revision),
     ...ifKnown('appliedRevision', row.applied_revision),
     ...ifKnown('operatorVersion', row.operator_version),
     ...ifKnown('desiredOperatorVersion', row.desired_operator_version),
