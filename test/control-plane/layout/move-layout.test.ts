@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { INSTALL, RunningControlPlane } from '../running-control-plane.ts';
 
 const run = promisify(execFile);
@@ -52,22 +52,20 @@ async function commitByHand(files: Readonly<Record<string, string>>): Promise<vo
   }
 }
 
-// SHA-256 of the slug begins with these two digits: sha256("prod-eu") = 86…, sha256("de") = …
-const PATHS = { 'prod-eu': '', de: '' };
-
 describe('moving the layout of a repository', () => {
   it('is one commit that leaves every directory as it was, and back again gives the same tree', async () => {
-    for (const slug of Object.keys(PATHS)) await install(await plane.newCluster(slug));
+    // `de` is the name of a shard too, and `prod-eu-2` goes into no shard of the others.
+    for (const slug of ['prod-eu', 'de', 'prod-eu-2']) await install(await plane.newCluster(slug));
     const before = { root: await treeId(''), eu: await treeId('clusters/prod-eu'), files: await tree() };
     const revisions = plane.query('SELECT slug, desired_revision FROM clusters ORDER BY slug');
     const commits = Number((await plane.git('rev-list', '--count', 'main')).trim());
 
-    expect((await move('sharded', true)).body).toMatchObject({ state: 'planned', directories: 2, collisions: [] });
+    expect((await move('sharded', true)).body).toMatchObject({ state: 'planned', directories: 3, collisions: [] });
     expect(await treeId('')).toBe(before.root);
     const moved = await move('sharded');
     expect([moved.status, moved.body]).toEqual([
       200,
-      { name: 'fleet', from: 'flat', to: 'sharded', state: 'moved', directories: 2 },
+      { name: 'fleet', from: 'flat', to: 'sharded', state: 'moved', directories: 3 },
     ]);
     expect(Number((await plane.git('rev-list', '--count', 'main')).trim())).toBe(commits + 1);
     const { body: view } = await plane.call('GET', '/clusters/prod-eu');
@@ -112,5 +110,49 @@ describe('moving the layout of a repository', () => {
     expect((await move('flat', true)).body['collisions']).toEqual(['clusters/prod-eu is there already']);
     expect(await treeId('')).toBe(before);
     await install('prod-eu', { name: 'after' });
+  });
+
+  it('is taken up where a crash left it: before the push, and between the push and the database', async () => {
+    const cluster = await plane.newCluster('prod-eu');
+    await install(cluster);
+    const id = 'lmove-0000000000aaaaaaaaaaaaaaaa';
+    const recorded = JSON.stringify({ id, to: 'sharded', requestedBy: 'admin', requestedAt: new Date().toISOString() });
+    const rows = (): unknown =>
+      plane.query(
+        'SELECT layout, layout_move, git_directory FROM repositories JOIN clusters ON repository_id = repositories.id',
+      );
+    const ended = [{ layout: 'sharded', layout_move: null, git_directory: 'clusters/33/prod-eu' }];
+    const directory = String((await plane.call('GET', '/clusters/prod-eu')).body['git'].path);
+    expect(directory).toBe('clusters/prod-eu');
+
+    await plane.stop();
+    plane.execute('UPDATE repositories SET layout_move = ?', recorded);
+    await plane.startAgain();
+    await vi.waitFor(() => expect(rows()).toEqual(ended), { timeout: 20_000, interval: 20 });
+    expect(await plane.git('log', '-1', '--format=%(trailers:key=Layout-Move-Id,valueonly)', 'main')).toContain(id);
+
+    await plane.stop();
+    plane.execute("UPDATE repositories SET layout = 'flat', layout_move = ?", recorded);
+    plane.execute("UPDATE clusters SET git_directory = 'clusters/prod-eu'");
+    const tip = await plane.git('rev-parse', 'main');
+    await plane.startAgain();
+    await vi.waitFor(() => expect(rows()).toEqual(ended), { timeout: 20_000, interval: 20 });
+    expect(await plane.git('rev-parse', 'main')).toBe(tip);
+    await install(await plane.newCluster('made-since'));
+    expect(await treeId('clusters')).not.toBe('');
+    expect((await tree()).some((path) => path.startsWith('clusters/made-since/'))).toBe(false);
+  });
+
+  it('gives up what has got something in the way meanwhile, says so in the audit log, and goes on delivering', async () => {
+    await install(await plane.newCluster('prod-eu'));
+    await plane.stop();
+    await commitByHand({ 'clusters/33/prod-eu/mine.txt': 'mine\n' });
+    const move = { id: 'lmove-1', to: 'sharded', requestedBy: 'admin', requestedAt: new Date().toISOString() };
+    plane.execute('UPDATE repositories SET layout_move = ?', JSON.stringify(move));
+    await plane.startAgain();
+    await install('prod-eu', { name: 'after' });
+    expect(await tree()).toContain('clusters/prod-eu/apps/shop/after.yaml');
+    const { body } = await plane.call('GET', '/audit?kind=RepositoryLayoutMoveGivenUp');
+    expect(body['items']).toMatchObject([{ reason: 'clusters/33/prod-eu is there already', actor: 'admin' }]);
   });
 });
