@@ -83,6 +83,7 @@ async function openProposal(
     merged_commit: null,
     host_number: null,
     host_url: null,
+    host_revision: null,
     host_checked_at: null,
     host_closed_at: null,
     created_at: at,

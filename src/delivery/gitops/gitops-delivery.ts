@@ -1,24 +1,20 @@
 import type { CommitSigner, Identity } from '../../git/commit-object.ts';
 import type { ScopeEntry } from '../../git/embedded-host/git-access.ts';
 import type { GitCredential } from '../../git/git-credential.ts';
-import { MODE_DIRECTORY } from '../../git/git-tree.ts';
-import { findEntry, TreeEditError } from '../../git/tree-edit.ts';
 import type { FetchLike } from '../../git/receive-pack.ts';
 import type { GitRemote } from '../../git/remote/git-remote.ts';
-import type { IntentRecord } from '../../intent/intent-record.ts';
 import type { RenderTarget } from '../../intent/rendered.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { BlobPin, Delivery, DeliveryItem, Probe, Receipt } from '../delivery.ts';
-import { BranchWriter } from './branch-writer.ts';
+import type { Delivery, DeliveryItem, Probe, Receipt } from '../delivery.ts';
+import { BranchReadings, type ProposalStanding, type ProposedChange } from './branch-readings.ts';
+import { BranchWriter, type RewrittenHistory } from './branch-writer.ts';
 import { DeliverBatch } from './deliver-batch.ts';
 import type { DirectoryMove } from '../../git/directory-moves.ts';
+import type { FileFate, WrittenFile } from './inspect-branch.ts';
 import type { LayoutRecord } from './layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from './layout.ts';
 import { MoveLayout, type LayoutPlan } from './move-layout.ts';
-import { pinsStand } from './pins.ts';
-import type { Tip } from './plan-chain.ts';
-import { findCommitOfIntent, findCommitOfPath, isAncestor } from './recognise-commit.ts';
 
 export interface GitopsDeliveryDeps {
   readonly repository: {
@@ -53,21 +49,6 @@ export interface GitopsDeliveryDeps {
 }
 
 const MAX_BATCH = 200;
-/** Whatever a repository is set to: whole ids, each file for itself, names and contents as they are. */
-const DIFF =
-  '-c core.quotePath=false diff --no-color --no-ext-diff --no-textconv --no-renames --full-index --text'.split(' ');
-
-/** What is looked for on the branch. */
-export interface ProposedChange {
-  readonly intent: Pick<IntentRecord, 'id' | 'requestedAt'>;
-  readonly slug: string;
-  readonly pins: readonly BlobPin[];
-}
-
-export type ProposalStanding =
-  | { readonly state: 'landed'; readonly commit: string; readonly revision: string }
-  | { readonly state: 'waits' | 'moved'; readonly hasMerge: boolean };
-
 /**
  * Delivers intents by Git: one commit each, many in one push, never a force. Deliveries to one repository take turns,
  * in the order in which they were asked for.
@@ -76,6 +57,7 @@ export class GitopsDelivery implements Delivery {
   readonly #deps: GitopsDeliveryDeps;
   readonly #writer: BranchWriter;
   readonly #batches: DeliverBatch;
+  readonly #readings: BranchReadings;
   readonly #mover: MoveLayout | undefined;
   readonly #maxBatch: number;
   #layout: RepositoryLayout;
@@ -86,6 +68,7 @@ export class GitopsDelivery implements Delivery {
     this.#maxBatch = Math.max(1, Math.min(deps.maxBatch ?? MAX_BATCH, MAX_BATCH));
     this.#writer = new BranchWriter(deps);
     this.#layout = deps.repository.layout;
+    this.#readings = new BranchReadings({ name: deps.repository.name, writer: this.#writer, logger: deps.logger });
     this.#batches = new DeliverBatch({ ...deps, writer: this.#writer, layout: () => this.#layout });
     const { layouts } = deps;
     this.#mover = layouts === undefined ? undefined : new MoveLayout({ ...deps, ...layouts, writer: this.#writer });
@@ -171,26 +154,10 @@ export class GitopsDelivery implements Delivery {
     signal: AbortSignal,
   ): Promise<ProposalStanding> {
     const credential = await this.#deps.mintCredential([], signal);
-    return await this.#inTurn(async () => {
-      const { commit: tip, root } = await this.#look(credential, signal);
-      const directory = clusterDirectory(await this.#readLayout(), slug);
-      const revision = await this.#treeAt(root, directory);
-      const { copy } = this.#writer;
-      const [first] = pins;
-      const state = await pinsStand(copy, revision, pins);
-      if (state === 'landed' && tip !== undefined && revision !== undefined && first !== undefined) {
-        const commit =
-          (await findCommitOfIntent(copy, tip, intent, signal)) ??
-          (await findCommitOfPath(copy, tip, `${directory}/${first.path}`, signal));
-        if (commit !== undefined) return { state, commit, revision };
-      }
-      const hasMerge = merge !== undefined && tip !== undefined && (await isAncestor(copy, merge, tip, signal));
-      if (hasMerge && revision !== undefined) {
-        const then = await this.#treeAt(await copy.readTreeOfCommit(merge), directory);
-        if (await pinsHaveLanded(copy, then, pins)) return { state: 'landed', commit: merge, revision };
-      }
-      return { state: state === 'landed' ? 'waits' : state, hasMerge };
-    });
+    const layout = async (): Promise<RepositoryLayout> => await this.#readLayout();
+    return await this.#inTurn(
+      async () => await this.#readings.standing({ intent, slug, pins }, merge, { credential, layout, signal }),
+    );
   }
 
   /**
@@ -203,13 +170,7 @@ export class GitopsDelivery implements Delivery {
     signal: AbortSignal,
   ): Promise<string> {
     const credential = await this.#deps.mintCredential([], signal);
-    return await this.#inTurn(async () => {
-      const { copy } = this.#writer;
-      await this.#look(credential, signal);
-      const found = branch === undefined ? undefined : await copy.fetchBranch(branch, credential, signal);
-      if (found?.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${found.message}`);
-      return await copy.query([...DIFF, base, head, '--'], signal);
-    });
+    return await this.#inTurn(async () => await this.#readings.diff({ branch, base, head }, credential, signal));
   }
 
   /**
@@ -219,15 +180,25 @@ export class GitopsDelivery implements Delivery {
    */
   async observe(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const credential = await this.#deps.mintCredential([], signal);
-    return await this.#inTurn(async () => {
-      const { root } = await this.#look(credential, signal);
-      const found = new Map<string, string>();
-      for (const directory of directories) {
-        const id = await this.#treeAt(root, directory);
-        if (id !== undefined) found.set(directory, id);
-      }
-      return found;
-    });
+    return await this.#inTurn(async () => await this.#readings.observe(directories, credential, signal));
+  }
+
+  /**
+   * What became of files that were written.
+   *
+   * @throws Error when the remote cannot be read now
+   */
+  async inspect(
+    files: readonly WrittenFile[],
+    signal: AbortSignal,
+  ): Promise<{ readonly fates: readonly FileFate[]; readonly tip: string | undefined }> {
+    const credential = await this.#deps.mintCredential([], signal);
+    return await this.#inTurn(async () => await this.#readings.inspect(files, credential, signal));
+  }
+
+  /** Where the branch was before its history was rewritten, if it was since this was asked for the last time. */
+  takeRewritten(): RewrittenHistory | undefined {
+    return this.#writer.takeRewritten();
   }
 
   /** What a move to the layout would do. Changes nothing. @throws Error when the remote cannot be read now */
@@ -262,24 +233,6 @@ export class GitopsDelivery implements Delivery {
   async #readLayout(): Promise<RepositoryLayout> {
     this.#layout = (await this.#deps.layouts?.record.current())?.layout ?? this.#layout;
     return this.#layout;
-  }
-
-  async #look(credential: GitCredential, signal: AbortSignal): Promise<Tip> {
-    const looked = await this.#writer.look(credential, signal);
-    if (looked.state === 'rejected') throw new Error(`${this.#deps.repository.name}: ${looked.message}`);
-    return looked.value;
-  }
-
-  /** Undefined too where somebody put a file or a link in the way: that is one cluster's trouble, not the others'. */
-  async #treeAt(root: string, directory: string): Promise<string | undefined> {
-    try {
-      const entry = await findEntry(this.#writer.copy, root, directory);
-      return entry?.mode === MODE_DIRECTORY ? entry.id : undefined;
-    } catch (error) {
-      if (!(error instanceof TreeEditError)) throw error;
-      this.#deps.logger.warn({ err: error, directory }, 'a cluster directory cannot be read');
-      return undefined;
-    }
   }
 
   async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
