@@ -19,7 +19,7 @@ export interface BranchCopy extends TreeStore, AsyncDisposable {
   /** Tip of the branch, as far as the copy knows. */
   tip(): Promise<string | undefined>;
   /** Runs a reading git command, with everything that was kept in its sight. */
-  query(args: readonly string[], signal: AbortSignal): Promise<string>;
+  query(args: readonly string[], signal: AbortSignal, input?: string): Promise<string>;
   /** After an object was missing that should be there: starts from nothing, where that is possible. */
   reset(): Promise<void>;
 }

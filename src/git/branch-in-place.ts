@@ -49,8 +49,8 @@ export class BranchInPlace implements BranchCopy {
     return this.#reader.tip(this.#ref);
   }
 
-  async query(args: readonly string[], signal: AbortSignal): Promise<string> {
-    return (await this.#reader.git(args, signal)).toString('utf8');
+  async query(args: readonly string[], signal: AbortSignal, input?: string): Promise<string> {
+    return (await this.#reader.git(args, signal, input)).toString('utf8');
   }
 
   async reset(): Promise<void> {

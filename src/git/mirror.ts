@@ -116,9 +116,9 @@ export class Mirror implements BranchCopy {
   }
 
   /** Runs a reading git command in the mirror, with everything that was pushed in it. */
-  async query(args: readonly string[], signal: AbortSignal): Promise<string> {
+  async query(args: readonly string[], signal: AbortSignal, input?: string): Promise<string> {
     await this.flush();
-    return (await this.#reader.git(args, signal)).toString('utf8');
+    return (await this.#reader.git(args, signal, input)).toString('utf8');
   }
 
   /** Throws the copy away. The next fetch makes it anew. */

@@ -65,7 +65,7 @@ export class RepositoryReader implements Disposable {
     return id === '' ? undefined : id;
   }
 
-  async git(args: readonly string[], signal?: AbortSignal): Promise<Buffer> {
+  async git(args: readonly string[], signal?: AbortSignal, input?: string): Promise<Buffer> {
     return runGit(args, {
       cwd: this.#path,
       env: {
@@ -74,6 +74,7 @@ export class RepositoryReader implements Disposable {
         GIT_NO_REPLACE_OBJECTS: '1',
       },
       ...(signal === undefined ? {} : { signal }),
+      ...(input === undefined ? {} : { input }),
     });
   }
 

@@ -10,6 +10,12 @@ import { HttpRemote } from '../../git/remote/http-remote.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Tip } from './plan-chain.ts';
 
+/** The commit at which the branch was once, and which its history no longer has. */
+export interface RewrittenHistory {
+  readonly before: string;
+  readonly after: string;
+}
+
 export interface BranchWriterDeps {
   readonly repository: { readonly url: string; readonly branch: string; readonly localPath?: string };
   readonly mirrorPath: string;
@@ -35,6 +41,7 @@ export class BranchWriter implements AsyncDisposable {
   #tip: Tip | undefined;
   /** Newest tip that this process has known, to tell a rewritten history from one that grew. */
   #lastTip: string | undefined;
+  #rewritten: RewrittenHistory | undefined;
 
   constructor(deps: BranchWriterDeps) {
     this.#deps = deps;
@@ -76,12 +83,20 @@ export class BranchWriter implements AsyncDisposable {
     if (commit === undefined) return this.#found({ commit, root: EMPTY_TREE_ID }, this.#lastTip !== undefined);
     const rewritten = await this.#isRewritten(commit, signal);
     if (rewritten) {
+      this.#rewritten = { before: this.#rewritten?.before ?? this.#lastTip ?? commit, after: commit };
       this.#deps.logger.warn(
         { before: this.#lastTip, after: commit, ref: this.#ref },
         'the branch was rewritten on the Git host; the writer goes on from its new tip',
       );
     }
     return this.#found({ commit, root: await this.copy.readTreeOfCommit(commit) }, rewritten);
+  }
+
+  /** What was found rewritten since this was asked for the last time. */
+  takeRewritten(): RewrittenHistory | undefined {
+    const rewritten = this.#rewritten;
+    this.#rewritten = undefined;
+    return rewritten;
   }
 
   /** Asks the host where the branch is now, whatever is known. Somebody else may have pushed. */
