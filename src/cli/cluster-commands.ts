@@ -52,6 +52,19 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
       deps.out(`${issued.registrationToken}\n`);
     });
 
+  withConnection(clusters.command('accept-removals'))
+    .argument('<cluster>', 'slug or id')
+    .description('says that the files which vanished by this revision were meant to: what the breaker held goes on')
+    .requiredOption('--revision <tree>', 'as the condition Synced, reason RemovalsHeld, names it')
+    .action(async (cluster: string, options: ConnectionOptions & { readonly revision: string }) => {
+      const path = `/clusters/${encodeURIComponent(cluster)}/accept-removals`;
+      const { revision } = options;
+      const { slug } = await callControlPlane<{ readonly slug: string }>(options, deps, 'POST', path, { revision });
+      deps.out(
+        `${slug}: what vanished by revision ${revision} is taken for removed; a later revision is judged anew\n`,
+      );
+    });
+
   addClusterIdentityCommands(clusters, deps);
 }
 

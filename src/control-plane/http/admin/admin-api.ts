@@ -6,6 +6,7 @@ import { RefusalAudit } from '../../refusal-audit.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { acceptRemovalsRoute } from './accept-removals.ts';
+import { acceptRemovalsRoute } from './accept-removals.ts';
 import { adminTokenRoutes } from './admin-tokens.ts';
 import { auditRoutes } from './audit.ts';
 import { authenticateAdmin } from './authenticate.ts';
@@ -49,6 +50,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
       rebindRoute(scope, deps);
+      acceptRemovalsRoute(scope, deps);
       acceptRemovalsRoute(scope, deps);
       deleteClusterRoute(scope, deps);
       signingKeyRoutes(scope, deps);
