@@ -23,14 +23,15 @@ export async function openGitTarget(
       ? credential
       : parseCredential(JSON.parse((await decryptWith(keys.ring, jwe)).expose()));
   // The pinned roots are the control plane's; a Git host elsewhere has a certificate of its own.
-  const pinned = host.caCertificate !== '' && new URL(url).origin === new URL(host.baseUrl).origin;
+  const pinned = host.caCertificate !== '' && URL.canParse(url) && new URL(url).origin === new URL(host.baseUrl).origin;
+  const roots = config.git.ca_certificate ?? (pinned ? host.caCertificate : undefined);
   return {
     url,
     branch,
     path: path.replace(/^\/+|\/+$/g, ''),
     ...(desiredRevision === undefined ? {} : { desiredRevision }),
     ...(opened === undefined ? {} : { credential: opened }),
-    ...(pinned ? { caCertificate: host.caCertificate } : {}),
+    ...(roots === undefined ? {} : { caCertificate: roots }),
     ...(config.git.prune_on_removal === true ? { pruneOnRemoval: true } : {}),
     ...(config.git.prune_breaker === undefined ? {} : { breaker: config.git.prune_breaker }),
     ...(config.git.allowed_signers === undefined ? {} : { allowedSigners: config.git.allowed_signers }),

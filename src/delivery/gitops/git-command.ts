@@ -66,6 +66,7 @@ export class GitCommand {
         allowUnsafeCredentialHelper: true,
         allowUnsafeAskPass: true,
         allowUnsafeFsMonitor: true,
+        allowUnsafeSshCommand: true,
       },
       ...(lines === undefined ? {} : { input: () => lines }),
     }).env({ ...environment });

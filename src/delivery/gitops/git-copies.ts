@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
+import { isSshAddress, sshAddressOf, writeSshFiles, type SshFiles } from '../../git/remote/ssh-process.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { Secret } from '../../runtime/secret.ts';
 import { DirectoryReader } from './directory-reader.ts';
 import { GitCache } from './git-cache.ts';
 import { GitCommand } from './git-command.ts';
@@ -29,10 +31,11 @@ export interface GitCopy {
 }
 
 /** The one copy of what is read now. Another address, branch or directory has another, and the one before is removed. */
-export class GitCopies {
+export class GitCopies implements AsyncDisposable {
   readonly #deps: GitCopiesDeps;
   #copy: GitCopy | undefined;
-  #caFile: string | undefined;
+  #ca: { readonly file: string; readonly pem: string } | undefined;
+  #ssh: { readonly files: SshFiles; readonly of: string } | undefined;
 
   constructor(deps: GitCopiesDeps) {
     this.#deps = deps;
@@ -43,6 +46,7 @@ export class GitCopies {
     const unusable = targetIsUnusable(target, this.#deps.allowFile === true);
     if (unusable !== undefined) throw new GitFault('misconfigured', unusable);
     await this.#writeCa(target.caCertificate ?? '');
+    await this.#writeSsh(target);
     const key = createHash('sha256')
       .update(`${target.url}\n${target.branch}\n${target.path}`)
       .digest('hex')
@@ -58,7 +62,8 @@ export class GitCopies {
         url,
         home: stateDir,
         ...(credential === undefined ? {} : { credential }),
-        ...(this.#caFile === undefined ? {} : { caFile: this.#caFile }),
+        ...(this.#ca === undefined ? {} : { caFile: this.#ca.file }),
+        ...(this.#ssh === undefined ? {} : { sshConfig: this.#ssh.files.config }),
         ...(allowFile === undefined ? {} : { allowFile }),
       });
     };
@@ -67,6 +72,12 @@ export class GitCopies {
     const git = new GitCommand({ directory, environment });
     this.#copy = { key, cache, reader, verifier: new CommitVerifier({ git, directory, path }) };
     return this.#copy;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const before = this.#ssh;
+    this.#ssh = undefined;
+    await before?.files[Symbol.asyncDispose]();
   }
 
   /** Copies of what was read before, by this process or an earlier one. */
@@ -78,13 +89,26 @@ export class GitCopies {
 
   async #writeCa(pem: string): Promise<void> {
     if (pem.trim() === '') {
-      this.#caFile = undefined;
+      this.#ca = undefined;
       return;
     }
     const file = join(this.#deps.stateDir, 'git-ca.crt');
-    if (this.#caFile === file) return;
+    if (this.#ca?.pem === pem) return;
     await mkdir(this.#deps.stateDir, { recursive: true });
     await writeFile(file, pem);
-    this.#caFile = file;
+    this.#ca = { file, pem };
+  }
+
+  /** Nothing of git runs while this does: a key that was replaced goes with its files. */
+  async #writeSsh({ url, credential }: GitTarget): Promise<void> {
+    const { ssh_private_key: key, ssh_known_hosts: knownHosts } = credential ?? {};
+    const of = key === undefined || knownHosts === undefined ? undefined : `${url}\n${key}\n${knownHosts}`;
+    if (this.#ssh?.of === of) return;
+    const before = this.#ssh;
+    this.#ssh = undefined;
+    await before?.files[Symbol.asyncDispose]();
+    if (of === undefined || key === undefined || knownHosts === undefined || !isSshAddress(url)) return;
+    const files = await writeSshFiles(sshAddressOf(url), { privateKey: new Secret(key), knownHosts }, {});
+    this.#ssh = { files, of };
   }
 }

@@ -1,3 +1,4 @@
+import { sshCommandEnvironment } from '../../git/remote/ssh-process.ts';
 import type { GitCredential } from '../../protocol/agent-config.ts';
 
 /** How git runs for the operator: what it may do is decided here and nowhere else. */
@@ -7,6 +8,8 @@ export interface GitEnvironmentOptions {
   readonly credential?: GitCredential;
   /** File with PEM roots for the Git host; absent: the system's. */
   readonly caFile?: string;
+  /** Configuration of ssh with the credential's key in it; then ssh is all that is spoken. */
+  readonly sshConfig?: string;
   /** `file:` remotes, for tests. */
   readonly allowFile?: boolean;
 }
@@ -14,7 +17,7 @@ export interface GitEnvironmentOptions {
 /**
  * The environment of every git process. Settings travel in `GIT_CONFIG_*` variables, so no credential is ever in an
  * argument, a URL or a file; the machine's own configuration is not read. Hooks, symlinks, submodules, helpers and prompts
- * are off, redirects are not followed (the credential must not go elsewhere), and only HTTP is spoken.
+ * are off, redirects are not followed (the credential must not go elsewhere), and only HTTP is spoken, or ssh with a key.
  */
 export function gitEnvironment(options: GitEnvironmentOptions): Record<string, string> {
   const settings: [string, string][] = [
@@ -30,8 +33,10 @@ export function gitEnvironment(options: GitEnvironmentOptions): Record<string, s
     ['fetch.unpackLimit', '1'],
     ['protocol.version', '2'],
     ['protocol.allow', 'never'],
-    ['protocol.http.allow', 'always'],
-    ['protocol.https.allow', 'always'],
+    ...(options.sshConfig === undefined ? ['http', 'https'] : ['ssh']).map((scheme): [string, string] => [
+      `protocol.${scheme}.allow`,
+      'always',
+    ]),
     ['http.followRedirects', 'false'],
     // A connection that brings less than 1 KB/s for 20 s is dead.
     ['http.lowSpeedLimit', '1000'],
@@ -43,7 +48,7 @@ export function gitEnvironment(options: GitEnvironmentOptions): Record<string, s
   ];
   if (options.allowFile === true) settings.push(['protocol.file.allow', 'always']);
   if (options.caFile !== undefined) settings.push(['http.sslCAInfo', options.caFile]);
-  if (options.credential !== undefined) {
+  if (options.credential !== undefined && options.sshConfig === undefined) {
     const { username, password } = options.credential;
     const basic = Buffer.from(`${username}:${password}`, 'utf8').toString('base64');
     settings.push([`http.${options.url}.extraHeader`, `Authorization: Basic ${basic}`]);
@@ -56,6 +61,7 @@ export function gitEnvironment(options: GitEnvironmentOptions): Record<string, s
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_TERMINAL_PROMPT: '0',
     GIT_LITERAL_PATHSPECS: '1',
+    ...(options.sshConfig === undefined ? {} : sshCommandEnvironment({ config: options.sshConfig })),
     GIT_CONFIG_COUNT: String(settings.length),
   };
   for (const [index, [name, value]] of settings.entries()) {

@@ -22,8 +22,9 @@ export class GitFault extends Error {
 
 /** What git says (in the C locale), most telling first. */
 const SIGNS: readonly (readonly [RegExp, GitFaultKind])[] = [
+  [/Host key verification failed|host key is known for/i, 'misconfigured'],
   [
-    /Authentication failed|could not read (?:Username|Password)|returned error: 40[134]\b|repository .* not found/i,
+    /Authentication failed|Permission denied \(|could not read (?:Username|Password)|returned error: 40[134]\b|repository .* not found/i,
     'unauthorized',
   ],
   [/couldn't find remote ref|Remote branch .* not found/i, 'no_branch'],
@@ -34,6 +35,9 @@ const SIGNS: readonly (readonly [RegExp, GitFaultKind])[] = [
   [/does not appear to be a git repository|Could not read from remote/i, 'unreachable'],
 ];
 
+/** ssh's own line says more than git's about it. */
+const SSH_WORDS = /^Host key verification failed|Permission denied \(|host key is known for/i;
+
 const MAX_MESSAGE = 300;
 
 /** A fault from what git printed. Its message is one line of git's own, without the noise around it. */
@@ -42,6 +46,9 @@ export function gitFaultOf(error: unknown): GitFault {
   const text = error instanceof Error ? error.message : String(error);
   const kind = SIGNS.find(([sign]) => sign.test(text))?.[1] ?? 'broken';
   const lines = text.split('\n').map((line) => line.trim());
-  const telling = lines.find((line) => /^(fatal|error|remote):/i.test(line)) ?? lines.find((line) => line !== '');
+  const telling =
+    lines.find((line) => SSH_WORDS.test(line)) ??
+    lines.find((line) => /^(fatal|error|remote):/i.test(line)) ??
+    lines.find((line) => line !== '');
   return new GitFault(kind, (telling ?? 'git failed').slice(0, MAX_MESSAGE), { cause: error });
 }

@@ -136,6 +136,7 @@ export class GitSource implements Source {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#target = undefined;
     this.#wake.ring();
+    await this.#copies[Symbol.asyncDispose]();
   }
 
   async #read(

@@ -1,3 +1,4 @@
+import { isSshAddress } from '../../git/remote/ssh-process.ts';
 import type { AllowedSigner, GitCredential, PruneBreaker } from '../../protocol/agent-config.ts';
 
 /** Where the operator reads, as `/config` says, with the credential opened. */
@@ -28,14 +29,24 @@ const SEGMENT = /^(?!\.{1,2}$)(?!\.git$)[A-Za-z0-9._-]{1,100}$/i;
 
 /** Why a target cannot be used, as the message of a condition; undefined for one that can. */
 export function targetIsUnusable(target: GitTarget, allowFile: boolean): string | undefined {
+  if (isSshAddress(target.url)) return namesFault(target) ?? deployKeyFault(target);
   const url = URL.canParse(target.url) ? new URL(target.url) : undefined;
   const schemes = allowFile ? ['https:', 'http:', 'file:'] : ['https:', 'http:'];
   if (url === undefined || !schemes.includes(url.protocol) || /\s/.test(target.url)) {
-    return 'the Git address is not an http(s) URL; correct it at the control plane';
+    return 'the Git address is neither an http(s) URL nor one of ssh; correct it at the control plane';
   }
   if (url.username !== '' || url.password !== '') {
     return 'the Git address holds a credential, which belongs into the credential field; correct it at the control plane';
   }
+  return namesFault(target);
+}
+
+function deployKeyFault({ credential }: GitTarget): string | undefined {
+  if (credential?.ssh_private_key !== undefined && credential.ssh_known_hosts !== undefined) return undefined;
+  return 'the Git address is over ssh and no deploy key came with it; set one to read with at the control plane';
+}
+
+function namesFault(target: GitTarget): string | undefined {
   if (!BRANCH.test(target.branch)) return `the branch name ${JSON.stringify(target.branch)} cannot be used`;
   if (target.path !== '' && !target.path.split('/').every((segment) => SEGMENT.test(segment))) {
     return `the directory ${JSON.stringify(target.path)} cannot be used`;

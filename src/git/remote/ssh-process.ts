@@ -13,6 +13,15 @@ export interface SshAddress {
 
 const CONNECT_TIMEOUT_S = 15;
 
+const SSH_URL =
+  /^ssh:\/\/(?:[A-Za-z0-9._-]+@)?(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?\/[A-Za-z0-9._~/+@-]+$/;
+const SCP_LIKE = /^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:(?!\/\/|-)[A-Za-z0-9._~/+@-]+$/;
+
+/** `ssh://user@host:port/path` or `user@host:path`, with nothing in it that ssh, git or a shell could read otherwise. */
+export function isSshAddress(url: string): boolean {
+  return SSH_URL.test(url) || SCP_LIKE.test(url);
+}
+
 /** @throws Error where it is none; repositories are checked when they are recorded */
 export function sshAddressOf(url: string): SshAddress {
   if (URL.canParse(url) && url.startsWith('ssh://')) {
@@ -84,6 +93,12 @@ export async function writeSshFiles(
     await files[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** How native git is told to use them. */
+export function sshCommandEnvironment({ config }: Pick<SshFiles, 'config'>): Record<string, string> {
+  // Read by a shell; the path is this program's own and has nothing in it that a shell reads.
+  return { GIT_SSH_VARIANT: 'ssh', GIT_SSH_COMMAND: `ssh -F ${config}` };
 }
 
 /** Arguments that lead to the host; the command follows them. */

@@ -6,7 +6,7 @@ import { pushRequest, readAdvertisement, readReport, unavailable } from '../rece
 import type { Advertisement, Answered, PackPush } from '../receive-pack.ts';
 import { NATIVE_SETTINGS, type GitRemote, type NativeAccess } from './git-remote.ts';
 import type { NativeLink } from './native-link.ts';
-import { sshAddressOf, sshArguments, writeSshFiles, type SshAddress } from './ssh-process.ts';
+import { sshAddressOf, sshArguments, sshCommandEnvironment, writeSshFiles, type SshAddress } from './ssh-process.ts';
 import { sshFaultOf } from './ssh-fault.ts';
 
 const CONVERSATION_TIMEOUT_MS = 60_000;
@@ -62,9 +62,7 @@ export class SshRemote implements GitRemote {
       environment: {
         ...gitConfigEnvironment(NATIVE_SETTINGS),
         GIT_ALLOW_PROTOCOL: 'ssh',
-        GIT_SSH_VARIANT: 'ssh',
-        // Read by a shell; the path is this program's own and has nothing in it that a shell reads.
-        GIT_SSH_COMMAND: `ssh -F ${files.config}`,
+        ...sshCommandEnvironment(files),
       },
       [Symbol.asyncDispose]: async () => await files[Symbol.asyncDispose](),
     };

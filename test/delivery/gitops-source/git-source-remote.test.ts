@@ -57,9 +57,21 @@ describe('a remote that cannot be read as it was', () => {
   });
 
   it.each([
-    ['ssh://host/repository', {}, 'the Git address is not an http(s) URL; correct it at the control plane'],
-    ['ext::sh -c true', {}, 'the Git address is not an http(s) URL; correct it at the control plane'],
-    ['--upload-pack=touch', {}, 'the Git address is not an http(s) URL; correct it at the control plane'],
+    [
+      'ssh://host/repository',
+      {},
+      'the Git address is over ssh and no deploy key came with it; set one to read with at the control plane',
+    ],
+    [
+      'ext::sh -c true',
+      {},
+      'the Git address is neither an http(s) URL nor one of ssh; correct it at the control plane',
+    ],
+    [
+      '--upload-pack=touch',
+      {},
+      'the Git address is neither an http(s) URL nor one of ssh; correct it at the control plane',
+    ],
     [
       'https://user:word@host/r.git',
       {},
