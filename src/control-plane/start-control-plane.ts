@@ -28,6 +28,7 @@ import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
+import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { requireSameMasterKey } from './store/installation.ts';
@@ -36,6 +37,7 @@ import { runExclusive } from './store/exclusive.ts';
 import { openStore } from './store/open-store.ts';
 import { RemoteWatch, type RemoteWatchDeps } from './remote-watch.ts';
 import { TidyLoop } from './tidy-loop.ts';
+import { signProjection } from './commit-signing/sign-projection.ts';
 import { signRendered } from './sign-rendered.ts';
 import { readTlsFiles } from './tls-files.ts';
 import { Upkeep } from './upkeep.ts';
@@ -105,6 +107,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     clock,
     maxProcesses: GIT_PROCESSES,
     timeoutMs: GIT_TIMEOUT_MS,
+    signProjection: signProjection(commitSigning),
   });
 
   let url = config.baseUrl ?? '';
@@ -173,6 +176,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     clientAuthority,
     commitSigning,
     layoutMoves,
+    proposalDiffs: new ProposalDiffs({ logger, open: async (target) => await deliveries.open(target) }),
     valuesChecker: started.use(new ValuesChecker({ clock })),
   });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
@@ -203,7 +207,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const open: RemoteWatchDeps['open'] = async (target) => await deliveries.open(target);
   const remoteWatch = new RemoteWatch({ ...deps, store, wakeups, open });
   const upkeep = new Upkeep({ store, wakeups, gitSources, clock, logger });
-  const tidyLoop = new TidyLoop({ ...deps, store, tidy: async (name, signal) => await host.tidy(name, signal) });
+  const tidyLoop = new TidyLoop({ ...deps, store, host });
   const stop = new AbortController();
   const atOneReplica = async (name: string, loop: { run(stop: AbortSignal): Promise<void> }): Promise<void> =>
     await runExclusive({ ...deps, store }, name, async (signal) => await loop.run(signal), stop.signal);

@@ -2,7 +2,8 @@ import type { Kysely } from 'kysely';
 import type { IntentAction } from '../../intent/intent-record.ts';
 import { APPLICATION_INSTANCE_KIND } from '../../resources/application-instance.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
-import type { Database, IntentRow, ReceiptRow } from './schema.ts';
+import { proposalsOfIntents } from './proposals.ts';
+import type { Database, IntentRow, ProposalRow, ReceiptRow } from './schema.ts';
 
 /** What generations are counted per, and what a newer intent replaces. */
 export interface IntentTarget {
@@ -35,10 +36,12 @@ export async function insertIntent(trx: Kysely<Database>, row: IntentRow): Promi
   await trx.insertInto('intents').values(row).execute();
 }
 
-/** An intent with its receipt, once it has one. */
+/** An intent with its receipt and its proposal, once it has them. */
 export interface IntentWithReceipt {
   readonly intent: IntentRow;
   readonly receipt: ReceiptRow | undefined;
+  /** Where it has to be approved. */
+  readonly proposal: ProposalRow | undefined;
 }
 
 /** An intent of one organization; another organization's is not found. */
@@ -55,7 +58,7 @@ export async function findIntentOf(
     .executeTakeFirst();
   if (intent === undefined) return undefined;
   const receipt = await db.selectFrom('receipts').selectAll().where('intent_id', '=', id).executeTakeFirst();
-  return { intent, receipt };
+  return { intent, receipt, proposal: (await proposalsOfIntents(db, [id])).get(id) };
 }
 
 /** A cluster's intents, the newest first; at most `limit`, those accepted before `before`. */
@@ -78,11 +81,13 @@ export async function listIntentsOf(
     );
   }
   const intents = await query.execute();
-  const receipts = await receiptsOf(
-    db,
-    intents.map(({ id }) => id),
-  );
-  return intents.map((intent) => ({ intent, receipt: receipts.get(intent.id) }));
+  const ids = intents.map(({ id }) => id);
+  const [receipts, proposals] = [await receiptsOf(db, ids), await proposalsOfIntents(db, ids)];
+  return intents.map((intent) => ({
+    intent,
+    receipt: receipts.get(intent.id),
+    proposal: proposals.get(intent.id),
+  }));
 }
 
 async function receiptsOf(db: Kysely<Database>, intentIds: readonly string[]): Promise<Map<string, ReceiptRow>> {

@@ -7,6 +7,7 @@ import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { LayoutMoves } from '../../layout-moves.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
+import type { ProposalDiffs } from '../../proposals/proposal-diff.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { ValuesChecker } from '../../values-checker.ts';
@@ -28,8 +29,9 @@ export interface AdminDeps {
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;
   readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
-  readonly commitSigning: Pick<CommitSigning, 'list' | 'forget'>;
+  readonly commitSigning: Pick<CommitSigning, 'sign' | 'list' | 'forget'>;
   readonly layoutMoves: Pick<LayoutMoves, 'plan' | 'begin' | 'finish'>;
+  readonly proposalDiffs: Pick<ProposalDiffs, 'of'>;
   readonly channel: DiscussionChannel;
   readonly valuesChecker: Pick<ValuesChecker, 'check'>;
 }

@@ -59,7 +59,8 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
   });
 }
 
-function viewIntent({ intent, receipt }: IntentWithReceipt) {
+/** An intent as it is shown: nothing of its values. */
+export function viewIntent({ intent, receipt, proposal }: IntentWithReceipt) {
   return {
     id: intent.id,
     clusterId: intent.cluster_id,
@@ -69,6 +70,9 @@ function viewIntent({ intent, receipt }: IntentWithReceipt) {
     generation: intent.generation,
     state: intent.state,
     ...ifKnown('reason', intent.reason),
+    ...(proposal === undefined
+      ? {}
+      : { proposal: { id: proposal.id, state: proposal.state, ...ifKnown('url', proposal.host_url) } }),
     ...(receipt === undefined
       ? {}
       : {

@@ -1,0 +1,101 @@
+import type { Kysely } from 'kysely';
+import { Type } from 'typebox';
+import { AppError } from '../../../protocol/app-error.ts';
+import { refusal } from '../../../protocol/parse.ts';
+import { actOnProposal } from '../../proposals/act-on-proposal.ts';
+import type { ReviewAct } from '../../proposals/decide-review.ts';
+import { standingsOf } from '../../proposals/standing.ts';
+import { findProposalOf, listProposals } from '../../store/proposals.ts';
+import type { Database, ProposalRow, ProposalState } from '../../store/schema.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { bodyMayBeAbsent, requireCluster } from './named-cluster.ts';
+import { answerPage, PageQuery, readPage } from './page.ts';
+import { viewProposal, type ProposalView } from './proposal-view.ts';
+
+const STATES: readonly ProposalState[] = ['open', 'merging', 'merged', 'rejected', 'superseded', 'failed'];
+
+const ProposalQuery = Type.Object(
+  {
+    ...PageQuery.properties,
+    cluster: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' })),
+    state: Type.Optional(Type.Unsafe<ProposalState>({ type: 'string', enum: [...STATES] })),
+  },
+  { additionalProperties: false },
+);
+const ProposalParams = Type.Object({ proposal: Type.String({ minLength: 1, maxLength: 64 }) });
+const ActBody = Type.Object(
+  {
+    comment: Type.Optional(Type.String({ minLength: 1, maxLength: 4000 })),
+    revision: Type.Optional(Type.Integer({ minimum: 1, description: 'the revision that was looked at' })),
+  },
+  { additionalProperties: false },
+);
+const ACTS = ['approve', 'reject', 'comment', 'merge', 'supersede'] as const satisfies readonly ReviewAct['kind'][];
+
+/** `GET /proposals`, `/proposals/{id}`, `/proposals/{id}/diff`; `POST /proposals/{id}/approve|reject|comment|merge|supersede`. */
+export function proposalRoutes(app: HttpServer, deps: AdminDeps): void {
+  const { store } = deps;
+
+  app.get('/proposals', { schema: { querystring: ProposalQuery } }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const { cluster, state } = request.query;
+    const clusterId = cluster === undefined ? undefined : (await requireCluster(store.db, organization.id, cluster)).id;
+    const page = readPage(request.query, 'ss');
+    const before = page.after === undefined ? undefined : ([String(page.after[0]), String(page.after[1])] as const);
+    const filter = { organizationId: organization.id, clusterId, state };
+    const answer = await answerPage(
+      page,
+      async (limit) => await listProposals(store.db, filter, { limit, before }),
+      (row) => [row.created_at, row.id],
+      (row) => row,
+    );
+    return await reply.send({ ...answer, items: await viewAll(deps, answer.items) });
+  });
+
+  app.get('/proposals/:proposal', { schema: { params: ProposalParams } }, async (request, reply) => {
+    const row = await requireProposal(store.db, adminOf(request).organization.id, request.params.proposal);
+    return await reply.send(await view(deps, row));
+  });
+
+  app.get('/proposals/:proposal/diff', { schema: { params: ProposalParams } }, async (request, reply) => {
+    const row = await requireProposal(store.db, adminOf(request).organization.id, request.params.proposal);
+    return await reply.send(await deps.proposalDiffs.of(row, app.closing));
+  });
+
+  for (const kind of ACTS) {
+    const options = { schema: { params: ProposalParams, body: ActBody }, preValidation: bodyMayBeAbsent };
+    app.post(`/proposals/:proposal/${kind}`, options, async (request, reply) => {
+      const admin = adminOf(request);
+      const { comment, revision } = request.body;
+      if (kind === 'comment' && comment === undefined) {
+        throw refusal([{ path: '/comment', message: 'is missing: a comment says something' }]);
+      }
+      await actOnProposal(deps, admin, request.params.proposal, { kind, comment, revision });
+      const row = await requireProposal(store.db, admin.organization.id, request.params.proposal);
+      return await reply.send(await view(deps, row));
+    });
+  }
+}
+
+async function view(deps: AdminDeps, row: ProposalRow): Promise<ProposalView> {
+  const [shown] = await viewAll(deps, [row]);
+  if (shown === undefined) throw new AppError('not_found', `the cluster of proposal ${row.id} was just deleted`);
+  return shown;
+}
+
+async function viewAll({ store, clock }: AdminDeps, rows: readonly ProposalRow[]): Promise<ProposalView[]> {
+  if (rows.length === 0) return [];
+  const ids = [...new Set(rows.map((row) => row.repository_id))];
+  const names = await store.db.selectFrom('repositories').select(['id', 'name']).where('id', 'in', ids).execute();
+  const byId = new Map(names.map((repository) => [repository.id, repository]));
+  const standings = await standingsOf(store.db, rows, clock.now());
+  return standings.map((standing) => viewProposal(standing, byId.get(standing.row.repository_id)));
+}
+
+async function requireProposal(db: Kysely<Database>, organizationId: string, id: string): Promise<ProposalRow> {
+  const row = await findProposalOf(db, organizationId, id);
+  if (row === undefined) throw new AppError('not_found', `there is no proposal ${id}`);
+  return row;
+}

@@ -1,0 +1,104 @@
+import { AppError } from '../../protocol/app-error.ts';
+import { EMPTY_TREE_ID } from '../../git/git-object.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { ProposalRow } from '../store/schema.ts';
+
+/** Longest patch of one file that is shown, in UTF-16 units; a longer one is cut at a line. */
+const MAX_PATCH = 256 * 1024;
+const READ_TIMEOUT_MS = 30_000;
+
+export interface FileDiff {
+  readonly path: string;
+  readonly status: 'added' | 'modified' | 'deleted';
+  /** Blob ids; absent where there is none. */
+  readonly before?: string;
+  readonly after?: string;
+  /** A unified diff, from its `---` on. */
+  readonly patch: string;
+  readonly truncated?: true;
+}
+
+export interface ProposalDiff {
+  /** Commits; `base` is absent where the proposal is the first commit of its branch. */
+  readonly base?: string;
+  readonly head: string;
+  readonly files: readonly FileDiff[];
+}
+
+/** The part of a gitops transport that reads diffs. */
+export interface DiffReader {
+  diff(
+    commits: { readonly branch: string | undefined; readonly base: string; readonly head: string },
+    signal: AbortSignal,
+  ): Promise<string>;
+}
+
+export interface ProposalDiffDeps {
+  readonly open: (target: { readonly mode: 'gitops'; readonly repositoryId: string }) => Promise<DiffReader>;
+  readonly logger: Logger;
+}
+
+/** What proposals change, read from Git itself: of a merged one the commit that the shared branch has. */
+export class ProposalDiffs {
+  readonly #deps: ProposalDiffDeps;
+
+  constructor(deps: ProposalDiffDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws AppError `conflict` when nothing of it is rendered, `unavailable` when Git cannot be read now */
+  async of(row: ProposalRow, stop: AbortSignal): Promise<ProposalDiff> {
+    const { merged_commit: merged, head_commit: head, base_commit: base } = row;
+    if (head === null) throw new AppError('conflict', `proposal ${row.id} is not rendered yet`);
+    const own = { branch: row.branch, base: base ?? EMPTY_TREE_ID, head };
+    const commits = merged === null ? own : { branch: undefined, base: `${merged}^`, head: merged };
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(READ_TIMEOUT_MS)]);
+    try {
+      const reader = await this.#deps.open({ mode: 'gitops', repositoryId: row.repository_id });
+      const text = await reader.diff(commits, signal).catch(async (error: unknown) => {
+        // The first commit of the branch has nothing below it.
+        if (merged === null || base !== null) throw error;
+        return await reader.diff({ ...commits, base: EMPTY_TREE_ID }, signal);
+      });
+      const shownBase = merged === null ? base : commits.base;
+      return { ...(shownBase === null ? {} : { base: shownBase }), head: commits.head, files: parseDiff(text) };
+    } catch (error) {
+      stop.throwIfAborted();
+      this.#deps.logger.warn({ err: error, proposalId: row.id }, 'the diff of a proposal cannot be read');
+      const gone = row.branch_settled_at !== null && merged === null;
+      const why = gone ? 'its branch was deleted when it was closed' : 'the repository cannot be read now; try again';
+      throw new AppError(gone ? 'conflict' : 'unavailable', `proposal ${row.id}: ${why}`, { cause: error });
+    }
+  }
+}
+
+/** Takes `git diff --full-index` apart into its files. */
+export function parseDiff(text: string): FileDiff[] {
+  return text
+    .split(/^diff --git .*\n/m)
+    .slice(1)
+    .map((part) => {
+      const [, before = '', after = ''] = /^index ([0-9a-f]+)\.\.([0-9a-f]+)/m.exec(part) ?? [];
+      const patchAt = part.search(/^--- /m);
+      const patch = patchAt === -1 ? '' : part.slice(patchAt);
+      const status = /^new file mode/m.test(part.slice(0, Math.max(0, patchAt)))
+        ? 'added'
+        : /^deleted file mode/m.test(part.slice(0, Math.max(0, patchAt)))
+          ? 'deleted'
+          : 'modified';
+      const cut = patch.length <= MAX_PATCH ? patch : patch.slice(0, patch.lastIndexOf('\n', MAX_PATCH) + 1);
+      return {
+        path: pathIn(patch, status),
+        status,
+        ...(/^0+$/.test(before) ? {} : { before }),
+        ...(/^0+$/.test(after) ? {} : { after }),
+        patch: cut,
+        ...(cut.length < patch.length ? { truncated: true as const } : {}),
+      };
+    });
+}
+
+function pathIn(patch: string, status: FileDiff['status']): string {
+  const side = status === 'deleted' ? /^--- (?:a\/)?(.*?)\t?$/m : /^\+\+\+ (?:b\/)?(.*?)\t?$/m;
+  return side.exec(patch)?.[1] ?? '';
+}
