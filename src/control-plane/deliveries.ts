@@ -5,6 +5,7 @@ import { GitopsDelivery, type GitopsDeliveryDeps } from '../delivery/gitops/gito
 import { PullDelivery, type JobQueue } from '../delivery/pull/pull-delivery.ts';
 import type { DeliveryTarget, GitopsTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
+import type { CommitSigner } from '../git/commit-object.ts';
 import type { DirectoryMove } from '../git/directory-moves.ts';
 import type { GitCredential } from '../git/git-credential.ts';
 import { openRemote } from '../git/remote/open-remote.ts';
@@ -111,8 +112,9 @@ export class Deliveries implements AsyncDisposable {
   }
 
   async #embedded(repository: RepositoryRow): Promise<GitopsDelivery> {
-    const { host, hostUrl } = this.#deps;
-    await host.ensureRepository(repository.name, { branch: repository.branch });
+    const { host, hostUrl, signCommit } = this.#deps;
+    const sign: CommitSigner = async (payload) => await signCommit(repository.organization_id, payload);
+    await host.ensureRepository(repository.name, { branch: repository.branch, sign });
     const where = { url: repositoryUrl(hostUrl(), repository.name), localPath: host.repositoryPath(repository.name) };
     return this.#gitops(repository, where, {
       mintCredential: async (scope) => await this.#mint(repository.id, scope),

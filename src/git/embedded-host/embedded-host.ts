@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { CommitSigner } from '../commit-object.ts';
 import { runGit } from '../git-process.ts';
 import { ProjectionMaintenance } from '../projection/projection-maintenance.ts';
 import type { ProjectionSigner } from '../projection/projected-commit.ts';
@@ -74,11 +75,15 @@ export class EmbeddedHost implements AsyncDisposable {
   }
 
   /** Makes the repository unless it is there: bare, with a root commit on `branch`, the only branch that is written. */
-  async ensureRepository(name: string, options: { readonly branch: string }): Promise<void> {
+  async ensureRepository(
+    name: string,
+    options: { readonly branch: string; readonly sign?: CommitSigner },
+  ): Promise<void> {
     await this.#deps.claimRoot?.();
     await setUpRepository({
       path: this.repositoryPath(name),
       branch: options.branch,
+      sign: options.sign,
       now: this.#deps.clock.now(),
     });
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { commitObject, signedCommit, type CommitSigner } from '../commit-object.ts';
 import { runGit } from '../git-process.ts';
 
 /** Settings of a bare repository. What protects it is set by environment on every request too (`SERVING_SETTINGS`). */
@@ -48,8 +49,10 @@ export async function setUpRepository(deps: {
   readonly path: string;
   readonly branch: string;
   readonly now: Date;
+  /** Signs the root commit. */
+  readonly sign?: CommitSigner | undefined;
 }): Promise<void> {
-  const { path, branch, now } = deps;
+  const { path, branch, now, sign } = deps;
   const ref = `refs/heads/${branch}`;
   await runGit(['check-ref-format', ref]);
   await mkdir(dirname(path), { recursive: true });
@@ -66,34 +69,30 @@ export async function setUpRepository(deps: {
       if (!(await exists(join(path, 'HEAD')))) throw error;
     }
   }
-  await writeRootCommit(path, ref, now);
+  await writeRootCommit({ path, ref, now, sign });
 }
 
-async function writeRootCommit(path: string, ref: string, now: Date): Promise<void> {
+async function writeRootCommit(deps: {
+  readonly path: string;
+  readonly ref: string;
+  readonly now: Date;
+  readonly sign: CommitSigner | undefined;
+}): Promise<void> {
+  const { path, ref, now, sign } = deps;
   const options = { cwd: path, env: { GIT_DIR: path } };
   const known = await runGit(['for-each-ref', '--format=%(objectname)', ref], options);
   if (known.length > 0) return;
-  const date = `${Math.floor(now.getTime() / 1000)} +0000`;
-  const identity = {
-    GIT_AUTHOR_NAME: 'Control plane',
-    GIT_AUTHOR_EMAIL: 'control-plane@service.invalid',
-    GIT_AUTHOR_DATE: date,
-    GIT_COMMITTER_NAME: 'Control plane',
-    GIT_COMMITTER_EMAIL: 'control-plane@service.invalid',
-    GIT_COMMITTER_DATE: date,
-  };
+  const identity = { name: 'Control plane', email: 'control-plane@service.invalid' };
   const id = (output: Buffer): string => output.toString('latin1').trim();
   const blob = id(await runGit(['hash-object', '-w', '--stdin'], { ...options, input: ROOT_README }));
   const tree = id(await runGit(['mktree'], { ...options, input: `100644 blob ${blob}\tREADME.md\n` }));
-  const commit = id(
-    await runGit(['commit-tree', tree], {
-      cwd: path,
-      env: { GIT_DIR: path, ...identity },
-      input: 'Start the repository\n',
-    }),
-  );
+  const root = commitObject({ tree, parent: undefined, identity, at: now, message: 'Start the repository\n' });
+  const { bytes } = await signedCommit(root, sign);
+  const commit = id(await runGit(['hash-object', '-w', '-t', 'commit', '--stdin'], { ...options, input: bytes }));
+  // Of the entry in the branch's log.
+  const committer = { GIT_COMMITTER_NAME: identity.name, GIT_COMMITTER_EMAIL: identity.email };
   try {
-    await runGit(['update-ref', ref, commit, '0'.repeat(40)], { cwd: path, env: { GIT_DIR: path, ...identity } });
+    await runGit(['update-ref', ref, commit, '0'.repeat(40)], { cwd: path, env: { GIT_DIR: path, ...committer } });
   } catch (error) {
     // Another process was first: its root commit stands.
     if ((await runGit(['for-each-ref', '--format=%(objectname)', ref], options)).length === 0) throw error;

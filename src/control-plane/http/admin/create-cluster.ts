@@ -18,6 +18,7 @@ import {
   ensureRepositoryRow,
   findRepository,
   hostedName,
+  refuseReservedName,
 } from '../../store/repositories.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 import { isUniqueViolation } from '../../store/store-error.ts';
@@ -48,10 +49,14 @@ export async function createCluster(
   const gitSettings = changeGitSettings(null, git);
   const repositoryName = body.connectivityMode === 'gitops' ? (body.git?.repository ?? DEFAULT_REPOSITORY) : undefined;
   if (repositoryName !== undefined) {
+    refuseReservedName(repositoryName);
     const known = await findRepository(deps.store.db, admin.organization, repositoryName);
     // First, so that a fault here leaves no record whose registration token nobody has seen. Another host's is there.
     if (known === undefined || known.embedded === 1) {
-      await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), { branch: EMBEDDED_BRANCH });
+      await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), {
+        branch: EMBEDDED_BRANCH,
+        sign: async (payload) => await deps.commitSigning.sign(admin.organization.id, payload),
+      });
     }
   }
   try {
