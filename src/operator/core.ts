@@ -71,7 +71,7 @@ export class Core {
   readonly #applyLoop: ApplyLoop;
   readonly #policyListeners: (() => void)[] = [];
   #reconciler: Reconciler | undefined;
-  #lastAccepted: string | undefined;
+  #lastWishes: string | undefined;
 
   constructor(deps: CoreDeps) {
     this.#deps = deps;
@@ -87,6 +87,7 @@ export class Core {
           .records()
           .flatMap(({ sourceKey, uid }) => (MANIFEST_KEY.test(sourceKey) ? [{ key: sourceKey, uid }] : [])),
       acceptedRevision: () => this.#accepted(),
+      requiresSignedCommits: () => this.#requiresSignedCommits(),
       onRewritten: deps.onRewritten,
       onCopy: deps.onCopy,
       allowFile: false,
@@ -116,9 +117,9 @@ export class Core {
 
   /** The `Cluster` resource changed. */
   clusterChanged(): void {
-    const accepted = this.#accepted();
-    if (accepted === this.#lastAccepted) return;
-    this.#lastAccepted = accepted;
+    const wishes = JSON.stringify([this.#accepted(), this.#requiresSignedCommits()]);
+    if (wishes === this.#lastWishes) return;
+    this.#lastWishes = wishes;
     this.#source.lookAgain();
   }
 
@@ -184,6 +185,10 @@ export class Core {
   #lookAgain(): void {
     this.#sync.lookAgain();
     this.#deps.onPlaces();
+  }
+
+  #requiresSignedCommits(): boolean {
+    return this.#deps.cluster().spec.security?.requireSignedCommits === true;
   }
 
   #accepted(): string | undefined {

@@ -34,6 +34,11 @@ export const ClusterSpec = Type.Object(
           requireEncryptedSecretPayloads: Type.Optional(
             Type.Boolean({ description: 'Refuse secret values that are not encrypted to this cluster.' }),
           ),
+          requireSignedCommits: Type.Optional(
+            Type.Boolean({
+              description: 'Read nothing from Git that a commit brought which none of the allowed signers signed.',
+            }),
+          ),
           mtls: Type.Optional(
             Type.Object(
               {

@@ -19,6 +19,8 @@ export interface GitSourceDeps extends RemovalJudgeDeps {
   readonly logger: Logger;
   /** The branch was rewritten; the message names both commits. */
   readonly onRewritten?: (message: string) => void;
+  /** The cluster itself requires signed commits, whatever `/config` says. */
+  readonly requiresSignedCommits?: () => boolean;
   /** What a copy turned out to hold. */
   readonly onCopy?: (condition: CopyCondition) => void;
   /** Look at the remote after so long without being told to (default 5 minutes), up to a fifth later. */
@@ -87,7 +89,7 @@ export class GitSource implements Source {
       const before = this.#target?.desiredRevision;
       const rung =
         pause > 0 ? await this.#wake.waitAtMost(Math.max(1, due - now()), this.#deps.clock, signal) : 'elapsed';
-      const target = this.#target;
+      const target = this.#wanted();
       if (target === undefined) {
         await this.#wake.wait(signal);
         pause = 0;
@@ -115,6 +117,13 @@ export class GitSource implements Source {
       behind = caughtUp ? 0 : behind + 1;
       rest(caughtUp ? poll : Math.min(poll, backoffMs(CATCH_UP, behind, this.#deps.random)));
     }
+  }
+
+  /** As `/config` says, and as the cluster's own admin tightens it: of signers that nobody names none counts. */
+  #wanted(): GitTarget | undefined {
+    const target = this.#target;
+    if (target === undefined || target.allowedSigners !== undefined) return target;
+    return this.#deps.requiresSignedCommits?.() === true ? { ...target, allowedSigners: [] } : target;
   }
 
   /** Nothing that `/config` or a person says asks for more than was handed over. */

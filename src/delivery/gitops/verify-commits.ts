@@ -56,6 +56,9 @@ export class CommitVerifier {
       await rm(this.#file, { force: true });
       return undefined;
     }
+    if (allowedSigners.length === 0) {
+      return 'signed commits are required here, and the control plane names nobody whose signature counts: set git.requireSignedCommits of this cluster there';
+    }
     const before = await this.#standing();
     const trust = { signers: trustedSigners(allowedSigners), revision: trustedRevision };
     const found = await this.#judge(tip, before, trust, signal);

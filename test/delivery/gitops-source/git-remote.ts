@@ -55,6 +55,16 @@ export class GitRemote implements Disposable {
     git(this.#work, 'checkout', '--quiet', '--orphan', `anew-${Math.random().toString(36).slice(2)}`);
   }
 
+  /** What `git fast-import` reads: many commits at once. */
+  importStream(stream: string): void {
+    execFileSync('git', ['-C', this.bare, 'fast-import', '--quiet'], {
+      env: ENVIRONMENT,
+      input: stream,
+      stdio: 'pipe',
+    });
+    git(this.#work, 'pull', '--quiet', '--ff-only', 'origin', 'main');
+  }
+
   /** Tree id of a directory at the branch's tip. */
   treeOf(path: string): string {
     return git(this.bare, 'rev-parse', `main:${path}`);

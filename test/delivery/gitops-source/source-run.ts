@@ -58,6 +58,11 @@ export class SourceRun implements AsyncDisposable {
     this.#source.lookAgain();
   }
 
+  /** What the cluster itself says has changed. */
+  lookAgain(): void {
+    this.#source.lookAgain();
+  }
+
   update(target: GitTarget | undefined): void {
     this.#source.update(target);
   }
@@ -96,6 +101,12 @@ export class SourceRun implements AsyncDisposable {
   async atRest(): Promise<void> {
     this.ask();
     while (this.clock.sleeping === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Lets what was told take its effect; nothing may come of it. */
+  async settled(): Promise<void> {
+    for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await this.atRest();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -148,10 +148,23 @@ describe('where signed commits are required', () => {
     expect(await read()).toEqual(refused(`commit ${bad}, on which`));
   });
 
+  it('reads nothing where the cluster requires it by itself and nobody is named, until somebody is', async () => {
+    let requires = false;
+    await run[Symbol.asyncDispose]();
+    run = new SourceRun(remote, { requiresSignedCommits: () => requires });
+    push(plane, { [A]: manifest('a') });
+    run.tell();
+    expect(names(await run.next())).toEqual([['a.yaml'], []]);
+    requires = true;
+    run.lookAgain();
+    expect(names(await run.nextInTime(60_000))).toEqual(refused('signed commits are required here'));
+    expect(await read()).toEqual([['a.yaml'], []]);
+  });
+
   it('reads what is unsigned where nobody is named, and trusts nobody where the list is empty', async () => {
     push(undefined, { [A]: manifest('a') });
     run.tell();
     expect(names(await run.next())).toEqual([['a.yaml'], []]);
-    expect(await read([])).toEqual(refused('commit \\w+ is not signed'));
+    expect(await read([])).toEqual(refused('signed commits are required here, and the control plane names nobody'));
   });
 });
