@@ -9,10 +9,12 @@ import type { CommitSigning } from './commit-signing/commit-signing.ts';
 import type { HostAccesses } from './git-hosts/host-accesses.ts';
 import { hostSettingsOf } from './git-hosts/host-credentials.ts';
 import type { MasterKey } from './master-key.ts';
+import { projectionName } from './projection-targets.ts';
 import { currentAgentCredential } from './store/agent-credentials.ts';
 import { findCluster } from './store/clusters.ts';
 import { currentReadCredential, insertGitCredential, mintGitCredential } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
+import { findOrganization } from './store/organizations.ts';
 import { findRepositoryById, repositoryUrl } from './store/repositories.ts';
 import type { ClusterRow, GitCredentialRow, RepositoryRow } from './store/schema.ts';
 import { storedPublicKey } from './stored-public-key.ts';
@@ -56,9 +58,8 @@ export class GitSources {
     if (repository === undefined) return undefined;
     const settings = gitSettingsOf(cluster);
     const source: GitSourceConfig = {
-      url: repository.embedded === 1 ? repositoryUrl(this.#deps.baseUrl(), repository.name) : repository.url,
       branch: repository.branch,
-      path,
+      ...(repository.embedded === 1 ? await this.#projection(cluster) : { url: repository.url, path }),
       // The breaker matters only to what prunes.
       ...(settings.pruneOnRemoval ? { prune_on_removal: true, prune_breaker: settings.pruneBreaker } : {}),
       ...(cluster.accepted_removals === null ? {} : { accepted_removals: cluster.accepted_removals }),
@@ -74,6 +75,13 @@ export class GitSources {
     if (credential === undefined) return source;
     if (key === undefined) return { ...source, credential };
     return { ...source, credential_jwe: await encryptTo(key, JSON.stringify(credential)) };
+  }
+
+  /** On the embedded host a cluster reads a repository of its own, whose root is its directory. */
+  async #projection(cluster: ClusterRow): Promise<Pick<GitSourceConfig, 'url' | 'path'>> {
+    const organization = await findOrganization(this.#deps.store.db, cluster.organization_id);
+    if (organization === undefined) throw new Error(`cluster ${cluster.id} is of no organization`);
+    return { url: repositoryUrl(this.#deps.baseUrl(), projectionName(organization, cluster)), path: '' };
   }
 
   /** Named only where signatures are required: an operator that is told of signers reads nothing that they did not sign. */

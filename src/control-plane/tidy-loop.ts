@@ -1,6 +1,8 @@
+import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { repeat } from './repeat.ts';
+import { wantedProjections } from './projection-targets.ts';
 import type { Store } from './store/open-store.ts';
 import { embeddedRepositories } from './store/repositories.ts';
 
@@ -9,15 +11,14 @@ const TIMEOUT_MS = 600_000;
 
 export interface TidyLoopDeps {
   readonly store: Store;
-  /** Packs what pushes left in an embedded repository. */
-  readonly tidy: (repository: string, signal: AbortSignal) => Promise<void>;
+  readonly host: Pick<EmbeddedHost, 'tidy' | 'tidyProjections'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
  * Packs the embedded repositories every hour: each pushed object is a file of its own at first, and a year of them would
- * make each read slow. A loop of its own, since it may take minutes and nothing else must wait for it.
+ * make each read slow. Of the clusters' own repositories those that need it; one that no cluster has any more goes. A loop of its own, since it may take minutes and nothing else must wait for it.
  */
 export class TidyLoop {
   readonly #deps: TidyLoopDeps;
@@ -35,15 +36,16 @@ export class TidyLoop {
   }
 
   async #turn(stop: AbortSignal): Promise<void> {
-    const { store, tidy, logger } = this.#deps;
+    const { store, host, logger } = this.#deps;
     for (const name of await embeddedRepositories(store.db)) {
       stop.throwIfAborted();
       try {
-        await tidy(name, AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]));
+        await host.tidy(name, AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]));
       } catch (error) {
         stop.throwIfAborted();
         logger.warn({ err: error, repository: name }, 'a repository could not be tidied; trying again in an hour');
       }
     }
+    await host.tidyProjections(async () => await wantedProjections(store.db), stop);
   }
 }

@@ -53,18 +53,18 @@ const credentials = () =>
   );
 
 describe('the Git source of a cluster', () => {
-  it('has the repository, the directory and a credential that only the cluster can open, and that git takes', async () => {
+  it('is a repository of the cluster’s own, with a credential that only the cluster can open, and that git takes', async () => {
     const git = await gitConfig();
     expect(git).toEqual({
-      url: `${plane.url}/git/fleet.git`,
+      url: `${plane.url}/git/clusters/prod-eu.git`,
       branch: 'main',
-      path: 'clusters/prod-eu',
+      path: '',
       credential_jwe: expect.any(String),
     });
     const credential = await credentialIn(git);
     expect(credential).toEqual({ username: 'service', password: expect.stringMatching(/^svcgit_/) });
-    const { stdout } = await run('git', ['ls-remote', git['url'] ?? '', 'main'], { env: gitEnv(credential) });
-    expect(stdout).toContain('refs/heads/main');
+    const { stdout } = await run('git', ['ls-remote', git['url'] ?? ''], { env: gitEnv(credential) });
+    expect(stdout).toBe('');
     expect(JSON.stringify(credentials())).not.toContain(credential.password);
   });
 
@@ -110,7 +110,7 @@ describe('the Git source of a cluster', () => {
     const { body } = await held;
     const after = await credentialIn(body['git'] as Record<string, string>);
     expect(after.password).not.toBe(before.password);
-    const url = `${plane.url}/git/fleet.git`;
+    const url = `${plane.url}/git/clusters/prod-eu.git`;
     for (const credential of [before, after]) await run('git', ['ls-remote', url], { env: gitEnv(credential) });
     clock.advance(10 * DAY);
     await expect(run('git', ['ls-remote', url], { env: gitEnv(before) })).rejects.toThrow(
@@ -122,7 +122,7 @@ describe('the Git source of a cluster', () => {
     for (const verb of ['revoke', 'disable']) {
       await register(keypair);
       const credential = await credentialIn(await gitConfig());
-      const url = `${plane.url}/git/fleet.git`;
+      const url = `${plane.url}/git/clusters/prod-eu.git`;
       await run('git', ['ls-remote', url], { env: gitEnv(credential) });
       await plane.call('POST', `/clusters/prod-eu/${verb}`);
       await expect(run('git', ['ls-remote', url], { env: gitEnv(credential) })).rejects.toThrow(
@@ -131,7 +131,7 @@ describe('the Git source of a cluster', () => {
       expect(credentials().every((row) => row['revoked_at'] !== null)).toBe(true);
     }
     await plane.call('POST', '/clusters/prod-eu/enable');
-    await run('git', ['ls-remote', `${plane.url}/git/fleet.git`], {
+    await run('git', ['ls-remote', `${plane.url}/git/clusters/prod-eu.git`], {
       env: gitEnv(await credentialIn(await gitConfig())),
     });
   });
@@ -140,6 +140,6 @@ describe('the Git source of a cluster', () => {
     await plane.newCluster('keyless');
     const token = await register(undefined, 'keyless');
     const git = await gitConfig({}, token);
-    expect(git).toEqual({ url: `${plane.url}/git/fleet.git`, branch: 'main', path: 'clusters/keyless' });
+    expect(git).toEqual({ url: `${plane.url}/git/clusters/keyless.git`, branch: 'main', path: '' });
   });
 });

@@ -286,7 +286,7 @@ describe('TLS', () => {
       // Without a key of its own the cluster is trusted with its credential in the clear, on this connection.
       const { git } = await call('GET', '/api/agent/config?wait=0', undefined, agent['token']);
       expect(git).toMatchObject({
-        url: `${plane.url}/git/fleet.git`,
+        url: `${plane.url}/git/clusters/prod-eu.git`,
         credential: { username: 'service', password: expect.stringMatching(/^svcgit_/) },
       });
       const env = { ...gitEnv(git['credential']), GIT_SSL_CAINFO: cert };

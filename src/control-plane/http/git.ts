@@ -3,6 +3,7 @@ import type { GitAuthorization } from '../../git/embedded-host/git-access.ts';
 import { REQUEST_ID_HEADER } from '../../protocol/agent-config.ts';
 import { isWellFormedToken } from '../../protocol/token.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { projectionTargets } from '../projection-targets.ts';
 import { findGitCredential, type StoredScope } from '../store/git-credentials.ts';
 import type { Store } from '../store/open-store.ts';
 import type { HttpServer } from './server.ts';
@@ -20,7 +21,10 @@ export function gitRoutes(app: HttpServer, deps: { readonly host: EmbeddedHost }
   });
 }
 
-/** What a token may do in a repository, by the stored Git credentials. */
+/**
+ * What a token may do in a repository, by the stored Git credentials. A cluster's reads its projection and nothing else,
+ * whichever repository its directory was in when it was minted.
+ */
 export function authorizeGit(deps: {
   readonly store: Pick<Store, 'db'>;
   readonly clock: Clock;
@@ -31,9 +35,15 @@ export function authorizeGit(deps: {
     if (row === undefined || row.revoked_at !== null || row.expires_at <= deps.clock.now().toISOString()) {
       return undefined;
     }
+    if (row.access === 'read' && row.cluster_id !== null) {
+      const projection = (await projectionTargets(deps.store.db, [row.cluster_id])).get(row.cluster_id);
+      return projection?.name === repository ? { access: 'read', projection } : { access: 'none' };
+    }
     if (row.repository_name !== repository) return { access: 'none' };
     if (row.access === 'read') return { access: 'read' };
     const scope = JSON.parse(row.scope ?? '[]') as StoredScope;
-    return 'moves' in scope ? { access: 'write', scope: [], moves: scope.moves } : { access: 'write', scope };
+    if ('moves' in scope) return { access: 'write', scope: [], moves: scope.moves };
+    const clusterIds = scope.map(({ clusterId }) => clusterId);
+    return { access: 'write', scope, projections: await projectionTargets(deps.store.db, clusterIds) };
   };
 }

@@ -3,6 +3,9 @@ import { newId } from '../../protocol/ids.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Database, OrganizationRow } from './schema.ts';
 
+/** Under this name the embedded Git host serves clusters their own directories; no repository and no organization may have it. */
+export const PROJECTIONS = 'clusters';
+
 /** The organization that the first start makes. */
 export const DEFAULT_ORGANIZATION = 'default';
 
@@ -14,6 +17,8 @@ export async function ensureOrganization(
 ): Promise<OrganizationRow> {
   const known = await trx.selectFrom('organizations').selectAll().where('name', '=', name).executeTakeFirst();
   if (known !== undefined) return known;
+  // Its repositories would be served at the addresses of clusters.
+  if (name === PROJECTIONS) throw new Error(`an organization cannot be called ${PROJECTIONS}`);
   const now = deps.clock.now();
   const made = {
     id: newId('org', now, deps.randomBytes),

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
 import { newId } from '../../protocol/ids.ts';
+import { refusal } from '../../protocol/parse.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { DEFAULT_ORGANIZATION } from './organizations.ts';
+import { DEFAULT_ORGANIZATION, PROJECTIONS } from './organizations.ts';
 import type { Database, OrganizationRow, RepositoryRow } from './schema.ts';
 
 /** The repository that clusters share unless they name another. */
@@ -21,6 +22,13 @@ export function hostedName(organization: Pick<OrganizationRow, 'name'>, name: st
 /** The name inside its organization. */
 export function localName(repository: Pick<RepositoryRow, 'name'>): string {
   return repository.name.slice(repository.name.lastIndexOf('/') + 1);
+}
+
+/** @throws AppError `invalid_request` for a name that the host needs itself */
+export function refuseReservedName(name: string): void {
+  if (name !== PROJECTIONS) return;
+  const message = `must not be ${PROJECTIONS}: under that name clusters read their own directories; choose another`;
+  throw refusal([{ path: '/git/repository', message }]);
 }
 
 /** The organization's embedded repository of that name; recorded when there is none. The bare repository comes later. */

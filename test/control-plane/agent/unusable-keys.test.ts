@@ -92,9 +92,9 @@ describe('a key that nothing can be encrypted to', () => {
     });
     const cluster = await findCluster(server.store.db, agent.id);
     expect(await sources.of(cluster as ClusterRow)).toEqual({
-      url: 'https://cp.example.com/git/fleet.git',
+      url: 'https://cp.example.com/git/clusters/prod-eu.git',
       branch: 'main',
-      path: 'clusters/prod-eu',
+      path: '',
     });
   });
 });

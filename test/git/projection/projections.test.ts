@@ -13,16 +13,19 @@ beforeEach(async () => {
 });
 afterEach(async () => await stage[Symbol.asyncDispose]());
 
-/** What a projection is held to, whatever way it came to be: the directory's tree, no foreign commit, and git's own check. */
-async function holds(slug: string, commits: readonly string[], directory = `clusters/${slug}`): Promise<void> {
+const WHOLE = { isItsDirectory: true, fsck: '', sharesObjects: false };
+
+/** What a projection is held to, whatever way it came to be; `commits` are those that it was made of, oldest first. */
+async function seen(slug: string, directory = `clusters/${slug}`): Promise<unknown> {
   const tip = await stage.read(slug);
-  expect(await stage.projected(slug, 'rev-parse', `${tip}^{tree}`)).toBe(
-    await stage.shared('rev-parse', `main:${directory}`),
-  );
+  const tree = await stage.projected(slug, 'rev-parse', `${tip}^{tree}`);
   const log = await stage.projected(slug, 'log', '--reverse', '--format=%(trailers:key=Source-Commit,valueonly)', tip);
-  expect(log.split('\n').filter((line) => line !== '')).toEqual(commits);
-  expect(await stage.projected(slug, 'fsck', '--strict', '--no-dangling')).toBe('');
-  expect(existsSync(join(stage.server.path(`clusters/${slug}`), 'objects/info/alternates'))).toBe(false);
+  return {
+    isItsDirectory: tree === (await stage.shared('rev-parse', `main:${directory}`)),
+    commits: log.split('\n').filter((line) => line !== ''),
+    fsck: await stage.projected(slug, 'fsck', '--strict', '--no-dangling'),
+    sharesObjects: existsSync(join(stage.server.path(`clusters/${slug}`), 'objects/info/alternates')),
+  };
 }
 
 describe('the projection of a cluster', () => {
@@ -34,7 +37,7 @@ describe('the projection of a cluster', () => {
     expect(await stage.projected('prod-eu', 'rev-parse', 'main^{tree}')).toBe(
       await stage.shared('rev-parse', 'main:clusters/prod-eu'),
     );
-    await holds('prod-eu', [eu, again]);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: [eu, again] });
     expect(await stage.projected('prod-eu', 'ls-tree', '-r', '--name-only', 'main')).toBe(
       'apps/shop/one.yaml\napps/shop/two.yaml',
     );
@@ -76,8 +79,8 @@ describe('the projection of a cluster', () => {
       ids[slug]?.push(await stage.commit(slug));
     }
     await stage.push();
-    await holds('prod-eu', ids['prod-eu'] ?? []);
-    await holds('prod-us', ids['prod-us'] ?? []);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids['prod-eu'] ?? [] });
+    expect(await seen('prod-us')).toEqual({ ...WHOLE, commits: ids['prod-us'] ?? [] });
   });
 
   it('does not move when another cluster’s directory changes', async () => {
@@ -95,7 +98,7 @@ describe('the projection of a cluster', () => {
     await stage.dropProjection('prod-eu');
     ids.push(await stage.bring('prod-eu', 'three'));
     expect(existsSync(stage.server.path('clusters/prod-eu'))).toBe(false);
-    await holds('prod-eu', ids);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
     // Made of the same commits it is the same.
     await stage.projected('prod-eu', 'merge-base', '--is-ancestor', made, 'main');
   });
@@ -108,14 +111,14 @@ describe('the projection of a cluster', () => {
     await stage.projected('prod-eu', 'update-ref', 'refs/heads/main', before);
     await stage.restart();
     expect(await stage.read('prod-eu')).not.toBe(before);
-    await holds('prod-eu', ids);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
   });
 
   it('is made anew when somebody takes it away while the host runs', async () => {
     const ids = [await stage.bring('prod-eu', 'one')];
     await stage.read('prod-eu');
     await rm(stage.server.path('clusters/prod-eu'), { recursive: true });
-    await holds('prod-eu', ids);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
   });
 
   it('is made anew when what it holds is damaged', async () => {
@@ -124,7 +127,7 @@ describe('the projection of a cluster', () => {
     await writeFile(join(path, 'projection.json'), '{"tip":');
     for (const file of await packFiles(path)) await writeFile(file, 'x');
     await stage.restart();
-    await holds('prod-eu', ids);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
   });
 
   it('follows a person’s commits past the host, and a directory that is removed becomes empty', async () => {
@@ -133,7 +136,7 @@ describe('the projection of a cluster', () => {
     await git(stage.work, ['commit', '--quiet', '-m', 'by hand']);
     ids.push(await git(stage.work, ['rev-parse', 'HEAD']));
     await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
-    await holds('prod-eu', ids);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
     await git(stage.work, ['rm', '-r', '--quiet', 'clusters/prod-eu']);
     await git(stage.work, ['commit', '--quiet', '-m', 'gone']);
     await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
@@ -142,17 +145,17 @@ describe('the projection of a cluster', () => {
     expect(await stage.projected('prod-eu', 'fsck', '--strict', '--no-dangling')).toBe('');
     await stage.clone('prod-eu');
     ids.push(await git(stage.work, ['rev-parse', 'HEAD']), await stage.bring('prod-eu', 'back'));
-    await holds('prod-eu', ids);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
   });
 
   it('is rewritten with the shared branch, as after a restored backup', async () => {
     const first = await stage.bring('prod-eu', 'one');
     await stage.bring('prod-eu', 'lost');
     await stage.shared('update-ref', 'refs/heads/main', first);
-    await holds('prod-eu', [first]);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: [first] });
     await git(stage.work, ['reset', '--quiet', '--hard', first]);
     const next = await stage.bring('prod-eu', 'after');
-    await holds('prod-eu', [first, next]);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: [first, next] });
   });
 
   it('sees no change when the repository is moved to another layout', async () => {
@@ -164,13 +167,13 @@ describe('the projection of a cluster', () => {
     await git(stage.work, ['commit', '--quiet', '-m', 'sharded']);
     await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
     expect(await stage.read('prod-eu')).toBe(before);
-    await holds('prod-eu', [id], 'clusters/00/prod-eu');
+    expect(await seen('prod-eu', 'clusters/00/prod-eu')).toEqual({ ...WHOLE, commits: [id] });
   });
 
   it('is an empty repository before its cluster’s first commit', async () => {
     expect(await stage.read('prod-eu')).toBe('');
     const id = await stage.bring('prod-eu', 'one');
-    await holds('prod-eu', [id]);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: [id] });
   });
 
   it('is read only, and takes no push', async () => {

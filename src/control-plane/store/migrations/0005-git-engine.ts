@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Migration } from './migration.ts';
 import { index, table } from './table.ts';
 
@@ -13,6 +13,7 @@ export const gitEngine: Migration = {
     await addTexts(db, 'admin_tokens', ['roles']);
     await proposals(db);
     await commitSigning(db);
+    await tellOfProjections(db);
   },
 };
 
@@ -53,6 +54,11 @@ async function commitSigning(db: Kysely<unknown>): Promise<void> {
     .addForeignKeyConstraint('commit_signing_keys_organization', ['organization_id'], 'organizations', ['id'])
     .execute();
   await index(db, 'commit_signing_keys', ['organization_id', 'created_at']);
+}
+
+/** Clusters read from another address now. Those that hold the old one are told at their next call. */
+async function tellOfProjections(db: Kysely<unknown>): Promise<void> {
+  await sql`UPDATE clusters SET config_revision = config_revision + 1 WHERE connectivity_mode = 'gitops'`.execute(db);
 }
 
 async function addTexts(db: Kysely<unknown>, name: string, columns: readonly string[]): Promise<void> {
