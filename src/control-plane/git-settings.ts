@@ -31,6 +31,8 @@ export const GitSettings = Type.Object(
     pruneOnRemoval: Type.Optional(Type.Boolean()),
     pruneBreaker: Type.Optional(PruneBreaker),
     requireSignedCommits: Type.Optional(Type.Boolean()),
+    /** What becomes of a file of ours that somebody else edited or deleted in Git. */
+    outsideEdits: Type.Optional(Type.Union([Type.Literal('report'), Type.Literal('restore')])),
   },
   { additionalProperties: false },
 );
@@ -51,6 +53,7 @@ export function gitSettingsOf(cluster: Pick<ClusterRow, 'git_settings'>): Requir
     pruneOnRemoval: false,
     pruneBreaker: DEFAULT_PRUNE_BREAKER,
     requireSignedCommits: false,
+    outsideEdits: 'report',
     ...set,
   };
 }

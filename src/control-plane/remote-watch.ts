@@ -2,8 +2,9 @@ import type { GitopsTarget } from '../delivery/select-delivery.ts';
 import { EMPTY_TREE_ID } from '../git/git-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { OutsideChanges, type Inspector } from './outside-changes.ts';
 import { repeat } from './repeat.ts';
-import { directoriesOfRepository, replaceDesiredRevision } from './store/clusters.ts';
+import { directoriesOfRepository, replaceDesiredRevision, type ClusterDirectory } from './store/clusters.ts';
 import { deliveryLock, workQueueKey } from './store/delivery-queue.ts';
 import { withExclusive } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
@@ -15,7 +16,7 @@ const EVERY_MS = 30_000;
 const OBSERVE_TIMEOUT_MS = 60_000;
 
 /** The part of a gitops transport that tells what the remote holds. */
-export interface Observer {
+export interface Observer extends Inspector {
   observe(directories: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
 }
 
@@ -30,13 +31,15 @@ export interface RemoteWatchDeps {
 /**
  * Looks at each repository now and then, for what others wrote: a reviewer's edit, a file removed by hand, a history put
  * back, a directory removed. Each cluster whose directory is not what was last known gets the new revision by `/config`, and its operator
- * applies or reports it. Nothing is written to Git.
+ * applies or reports it. Nothing is written to Git here; what is to be written again goes to the queue.
  */
 export class RemoteWatch {
   readonly #deps: RemoteWatchDeps;
+  readonly #outside: OutsideChanges;
 
   constructor(deps: RemoteWatchDeps) {
     this.#deps = deps;
+    this.#outside = new OutsideChanges(deps);
   }
 
   /** Runs until aborted. A repository that cannot be read now is looked at again at the next turn. */
@@ -75,13 +78,17 @@ export class RemoteWatch {
       clusters.map(({ directory }) => directory),
       signal,
     );
-    for (const cluster of clusters) {
-      const { id, directory, desiredRevision } = cluster;
-      // A directory that is gone is an empty tree: its operator looks, keeps everything, and says so.
-      const revision = found.get(directory) ?? EMPTY_TREE_ID;
-      if (revision === desiredRevision) continue;
-      const changed = await store.write(async (trx) => await replaceDesiredRevision(trx, cluster, revision));
-      if (!changed) continue;
+    // A directory that is gone is an empty tree: its operator looks, keeps everything, and says so.
+    const revisionOf = ({ directory }: ClusterDirectory): string => found.get(directory) ?? EMPTY_TREE_ID;
+    const changed = clusters.filter((cluster) => revisionOf(cluster) !== cluster.desiredRevision);
+    const again = await this.#outside.look(repositoryId, { all: clusters, changed }, observer, signal);
+    for (const cluster of changed) {
+      const { id, directory } = cluster;
+      const revision = revisionOf(cluster);
+      // Its receipts will say what the directory holds then.
+      if (again.has(id)) continue;
+      const replaced = await store.write(async (trx) => await replaceDesiredRevision(trx, cluster, revision));
+      if (!replaced) continue;
       wakeups.notify(configTopic(id));
       logger.info({ clusterId: id, directory, revision }, 'somebody else changed the directory of a cluster in Git');
     }

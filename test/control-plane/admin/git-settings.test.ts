@@ -62,7 +62,7 @@ it('changes one, keeps the others, and goes back to the default with null', asyn
     {
       actor: 'admin',
       summary:
-        'cluster changed: review proposal, 1 approvals, merge manual, no prune, unsigned commits too; was: review proposal, 2 approvals, merge automatic, no prune, unsigned commits too',
+        'cluster changed: review proposal, 1 approvals, merge manual, no prune, unsigned commits too, reports what others edit; was: review proposal, 2 approvals, merge automatic, no prune, unsigned commits too, reports what others edit',
     },
   ]);
 });

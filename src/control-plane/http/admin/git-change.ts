@@ -17,6 +17,7 @@ export const GitChange = Type.Object(
     pruneOnRemoval: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
     pruneBreaker: Type.Optional(Type.Union([PruneBreaker, Type.Null()])),
     requireSignedCommits: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+    outsideEdits: oneOf('report', 'restore'),
   },
   { additionalProperties: false },
 );
@@ -50,9 +51,8 @@ export function refuseWithoutGit({ connectivity_mode: mode }: Pick<ClusterRow, '
 
 /** For the audit log. */
 export function gitSettingsText(text: string | null): string {
-  const { review, requiredApprovals, merge, pruneOnRemoval, pruneBreaker, requireSignedCommits } = gitSettingsOf({
-    git_settings: text,
-  });
+  const { review, requiredApprovals, merge, pruneOnRemoval, pruneBreaker, requireSignedCommits, outsideEdits } =
+    gitSettingsOf({ git_settings: text });
   const roles = Object.entries(requiredApprovals.roles ?? {}).map(([role, count]) => `${count} of ${role}`);
   return [
     `review ${review}`,
@@ -62,6 +62,7 @@ export function gitSettingsText(text: string | null): string {
       ? `prunes, held above ${pruneBreaker.objects} objects and ${Math.round(pruneBreaker.fraction * 100)} %`
       : 'no prune',
     requireSignedCommits ? 'signed commits only' : 'unsigned commits too',
+    outsideEdits === 'restore' ? 'restores what others edit' : 'reports what others edit',
   ].join(', ');
 }
 
