@@ -19,6 +19,7 @@ import { listenForGit } from './git-listener.ts';
 import { HostAccesses } from './git-hosts/host-accesses.ts';
 import { RepositoryWatch } from './git-hosts/repository-watch.ts';
 import { GitSources } from './git-source.ts';
+import { RepositoryHistory } from './history/repository-history.ts';
 import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
@@ -28,6 +29,7 @@ import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
+import { ProposalLoop } from './proposals/proposal-loop.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
@@ -176,6 +178,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     clientAuthority,
     commitSigning,
     layoutMoves,
+    history: new RepositoryHistory({ open: async (target) => await deliveries.open(target) }),
     proposalDiffs: new ProposalDiffs({ logger, open: async (target) => await deliveries.open(target) }),
     valuesChecker: started.use(new ValuesChecker({ clock })),
   });
@@ -222,6 +225,10 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     atOneReplica('remote-watch', remoteWatch),
     atOneReplica('repository-watch', new RepositoryWatch({ ...deps, store, hostAccesses })),
     atOneReplica('upkeep', upkeep),
+    atOneReplica(
+      'proposals',
+      new ProposalLoop({ ...deps, store, wakeups, open: async (target) => await deliveries.open(target) }),
+    ),
     atOneReplica('tidy', tidyLoop),
     atOneReplica('layout-moves', layoutMoves),
     channel.run(stop.signal),

@@ -217,6 +217,30 @@ export class GitopsDelivery implements Delivery {
     await this.#inTurn(async () => await this.#settle(signal));
   }
 
+  /** Reads the branch with git, as it was last known where its host does not answer. Nothing waits for it. */
+  async read<Value>(
+    work: (
+      query: (args: readonly string[], signal: AbortSignal) => Promise<string>,
+      tip: string | undefined,
+    ) => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value> {
+    const { copy } = this.#writer;
+    if (this.#deps.repository.localPath === undefined) {
+      try {
+        const credential = await this.#deps.mintCredential([], signal);
+        await this.#inTurn(async () => await this.#writer.look(credential, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#deps.logger.warn(
+          { err: error },
+          'the Git host does not answer; its history is read as it was last known',
+        );
+      }
+    }
+    return await work(async (args, until) => await copy.query(args, until), await copy.tip());
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
     await this.#writer[Symbol.asyncDispose]();

@@ -17,6 +17,7 @@ import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
 import { commitSigningKeyRoutes } from './commit-signing-keys.ts';
 import { deleteClusterRoute } from './delete-cluster.ts';
+import { historyRoutes } from './history.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { hostRepositoryRoutes } from './host-repositories.ts';
 import { intentRoutes } from './intents.ts';
@@ -71,6 +72,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       repositoryRoutes(scope, deps);
       hostRepositoryRoutes(scope, deps);
       repositoryLayoutRoute(scope, deps);
+      historyRoutes(scope, deps);
     },
     { prefix: '/api/v1' },
   );

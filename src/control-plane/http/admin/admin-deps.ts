@@ -5,6 +5,7 @@ import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { LayoutMoves } from '../../layout-moves.ts';
+import type { RepositoryHistory } from '../../history/repository-history.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
 import type { ProposalDiffs } from '../../proposals/proposal-diff.ts';
@@ -29,7 +30,8 @@ export interface AdminDeps {
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;
   readonly clientAuthority: Pick<ClientAuthority, 'certificates'>;
-  readonly commitSigning: Pick<CommitSigning, 'sign' | 'list' | 'forget'>;
+  readonly commitSigning: Pick<CommitSigning, 'sign' | 'list' | 'forget' | 'allowedSigners'>;
+  readonly history: RepositoryHistory;
   readonly layoutMoves: Pick<LayoutMoves, 'plan' | 'begin' | 'finish'>;
   readonly proposalDiffs: Pick<ProposalDiffs, 'of'>;
   readonly channel: DiscussionChannel;

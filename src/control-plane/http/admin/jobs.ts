@@ -47,7 +47,8 @@ export function jobRoutes(app: HttpServer, deps: Pick<AdminDeps, 'store'>): void
   );
 }
 
-function viewJob(job: JobRow) {
+/** A job as it is shown: nothing of its payload. */
+export function viewJob(job: JobRow) {
   return {
     id: job.id,
     clusterId: job.cluster_id,

@@ -1,0 +1,163 @@
+import { Type } from 'typebox';
+import { clusterDirectory, manifestPathFor, tombstonePath } from '../../../delivery/gitops/layout.ts';
+import { AppError } from '../../../protocol/app-error.ts';
+import { EntryName, NamespaceName, ObjectName } from '../../../protocol/names.ts';
+import { refusal } from '../../../protocol/parse.ts';
+import { APPLICATION_INSTANCE_KIND } from '../../../resources/application-instance.ts';
+import { OPERATION_KIND } from '../../../resources/operation.ts';
+import { describeCommits } from '../../history/describe-commits.ts';
+import { findDeletedCluster } from '../../store/cluster-admin.ts';
+import { findRepository } from '../../store/repositories.ts';
+import type { RepositoryRow } from '../../store/schema.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf } from './authenticate.ts';
+import { commitStory, signatureOf, viewCommit } from './commit-view.ts';
+import { requireCluster } from './named-cluster.ts';
+import { cursorAfter, PageQuery, readPage } from './page.ts';
+
+const RepositoryParams = Type.Object({ name: EntryName });
+const CommitId = Type.String({
+  pattern: '^[0-9a-f]{7,40}$',
+  description: 'a commit id, or its first 7 characters or more',
+});
+const CommitParams = Type.Object({ name: EntryName, commit: CommitId });
+const ClusterName = Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' });
+const Kind = Type.Unsafe<'ApplicationInstance' | 'Operation'>({
+  type: 'string',
+  enum: [APPLICATION_INSTANCE_KIND, OPERATION_KIND],
+});
+
+const CommitsQuery = Type.Object(
+  {
+    ...PageQuery.properties,
+    cluster: Type.Optional(ClusterName),
+    namespace: Type.Optional(NamespaceName),
+    objectName: Type.Optional(ObjectName),
+  },
+  { additionalProperties: false },
+);
+const DiffQuery = Type.Object(
+  { from: CommitId, to: CommitId, cluster: Type.Optional(ClusterName) },
+  { additionalProperties: false },
+);
+const BlameQuery = Type.Object(
+  { cluster: ClusterName, namespace: NamespaceName, name: ObjectName, kind: Type.Optional(Kind) },
+  { additionalProperties: false },
+);
+const MAX_SKIP = 10_000_000;
+
+/**
+ * History of a repository: `GET /repositories/{name}/commits`, `…/commits/{id}`, `…/diff`, `…/blame`. It is Git's own word;
+ * what the control plane knows of an intent stands beside it.
+ */
+export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
+  const { db } = deps.store;
+  const repositoryOf = async (request: { readonly admin: Parameters<typeof adminOf>[0]['admin'] }, name: string) => {
+    const { organization } = adminOf(request);
+    const repository = await findRepository(db, organization, name);
+    if (repository === undefined) throw new AppError('not_found', `there is no repository ${name}`);
+    return { repository, organizationId: organization.id };
+  };
+
+  app.get(
+    '/repositories/:name/commits',
+    { schema: { params: RepositoryParams, querystring: CommitsQuery } },
+    async (request, reply) => {
+      const { repository, organizationId } = await repositoryOf(request, request.params.name);
+      const page = readPage(request.query, 'sn');
+      const after = readPosition(page.after);
+      const paths = await pathsOf(deps, repository, request.query);
+      const limit = page.limit + 1;
+      const { tip, commits } = await deps.history.commits(repository.id, { paths, limit, after });
+      const shown = await describeCommits(db, organizationId, commits.slice(0, page.limit));
+      const next = cursorAfter([tip, (after?.skip ?? 0) + page.limit]);
+      return await reply.send({
+        items: shown.map(viewCommit),
+        ...(commits.length > page.limit ? { nextCursor: next } : {}),
+      });
+    },
+  );
+
+  app.get('/repositories/:name/commits/:commit', { schema: { params: CommitParams } }, async (request, reply) => {
+    const { repository, organizationId } = await repositoryOf(request, request.params.name);
+    const { commit: id } = request.params;
+    const found = await deps.history.commit(repository.id, id);
+    if (found === undefined) throw new AppError('not_found', `there is no commit ${id}, or several begin with it`);
+    const [commit] = await describeCommits(db, organizationId, [found.commit]);
+    if (commit === undefined) throw new Error('a commit was described by nothing');
+    return await reply.send({
+      ...viewCommit(commit),
+      ...(await commitStory(deps, commit)),
+      signature: await signatureOf(deps, organizationId, found.bytes),
+      ...found.patches,
+    });
+  });
+
+  app.get(
+    '/repositories/:name/diff',
+    { schema: { params: RepositoryParams, querystring: DiffQuery } },
+    async (request, reply) => {
+      const { repository } = await repositoryOf(request, request.params.name);
+      const { from, to, cluster } = request.query;
+      const paths = await pathsOf(deps, repository, cluster === undefined ? {} : { cluster });
+      const diff = await deps.history.diff(repository.id, { from, to, paths });
+      if (diff === undefined) throw new AppError('not_found', `there is no commit ${from}, or no ${to}`);
+      return await reply.send(diff);
+    },
+  );
+
+  app.get(
+    '/repositories/:name/blame',
+    { schema: { params: RepositoryParams, querystring: BlameQuery } },
+    async (request, reply) => {
+      const { repository, organizationId } = await repositoryOf(request, request.params.name);
+      const { cluster, namespace, name, kind = APPLICATION_INSTANCE_KIND } = request.query;
+      const row = await requireCluster(db, organizationId, cluster);
+      const path = `${clusterDirectory(repository.layout, row.slug)}/${manifestPathFor({ kind, namespace, name })}`;
+      const blame = row.repository_id === repository.id ? await deps.history.blame(repository.id, path) : undefined;
+      if (blame === undefined)
+        throw new AppError('not_found', `there is no ${path} in repository ${request.params.name}`);
+      const commits = await describeCommits(db, organizationId, [...blame.commits.values()]);
+      const lines = blame.lines.map(({ commit, text }, index) => ({ line: index + 1, commit, text }));
+      return await reply.send({ path, lines, commits: commits.map(viewCommit) });
+    },
+  );
+}
+
+function readPosition(key: readonly (string | number)[] | undefined) {
+  if (key === undefined) return undefined;
+  const [tip, skip] = [String(key[0]), Number(key[1])];
+  if (/^[0-9a-f]{40}$/.test(tip) && Number.isInteger(skip) && skip >= 0 && skip <= MAX_SKIP) return { tip, skip };
+  throw refusal([{ path: '/cursor', message: 'is not a cursor of this list; take nextCursor of an earlier page' }]);
+}
+
+/** Where the object of a question stands or stood: in either layout, since a repository may have been moved. */
+async function pathsOf(
+  deps: Pick<AdminDeps, 'store'>,
+  repository: RepositoryRow,
+  asked: { readonly cluster?: string; readonly namespace?: string; readonly objectName?: string },
+): Promise<readonly string[]> {
+  const { cluster, namespace, objectName: name } = asked;
+  if (cluster === undefined) {
+    if (namespace === undefined && name === undefined) return [];
+    throw refusal([{ path: '/cluster', message: 'belongs to namespace and objectName' }]);
+  }
+  if (namespace === undefined && name !== undefined) {
+    throw refusal([{ path: '/namespace', message: 'belongs to objectName' }]);
+  }
+  const deleted = await findDeletedCluster(deps.store.db, repository.organization_id, cluster);
+  const { slug } = deleted ?? (await requireCluster(deps.store.db, repository.organization_id, cluster));
+  const inside =
+    namespace === undefined
+      ? ['']
+      : name === undefined
+        ? ['apps', 'operations', 'tombstones'].map((folder) => `/${folder}/${namespace}`)
+        : [
+            ...[APPLICATION_INSTANCE_KIND, OPERATION_KIND].map((kind) => manifestPathFor({ kind, namespace, name })),
+            tombstonePath({ namespace, name }),
+          ].map((path) => `/${path}`);
+  return (['flat', 'sharded'] as const).flatMap((layout) =>
+    inside.map((path) => `${clusterDirectory(layout, slug)}${path}`),
+  );
+}
