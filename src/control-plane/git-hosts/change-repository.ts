@@ -265,6 +265,7 @@ export function withProbe(row: RepositoryRow, { result, expiresAt }: Probed, at:
   };
 }
 
+/** In the form that GitLab asks of a signing token; other hosts take any text. */
 function newWebhookSecret(deps: Pick<ChangeRepositoryDeps, 'randomBytes'>): string {
-  return Buffer.from(deps.randomBytes(32)).toString('base64url');
+  return `whsec_${Buffer.from(deps.randomBytes(32)).toString('base64')}`;
 }
