@@ -1,5 +1,4 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { trustedSigners, verifyCommit } from '../../git/signing/commit-signature.ts';
 import { sshKeyOfEd25519, sshPublicKeyLine, type SshPublicKey } from '../../git/signing/ssh-public-key.ts';
 import { signForGit } from '../../git/signing/ssh-signature.ts';
 import type { AllowedSigner } from '../../protocol/agent-config.ts';
@@ -59,16 +58,6 @@ export class CommitSigning {
   async sign(organizationId: string, payload: Buffer): Promise<string> {
     const { privateKey, publicKey } = await this.#current(organizationId);
     return signForGit(payload, privateKey, publicKey);
-  }
-
-  /**
-   * Signs what is made of another commit, such as its part of one directory, for those who trust that one: only where its
-   * signature counts now. Undefined otherwise, so that no commit of unknown origin becomes a signed one.
-   */
-  async signDerived(organizationId: string, payload: Buffer, source: Buffer): Promise<string | undefined> {
-    const signers = trustedSigners(await this.allowedSigners(organizationId));
-    if (verifyCommit(source, signers).state === 'refused') return undefined;
-    return await this.sign(organizationId, payload);
   }
 
   /** Whose signatures count: the control plane's keys and those that admins added, without the revoked ones. */

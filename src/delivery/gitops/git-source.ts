@@ -95,7 +95,8 @@ export class GitSource implements Source {
         pause = 0;
         continue;
       }
-      if (rung === 'rung' && target.desiredRevision === before && this.#isUpToDate(target)) continue;
+      const isDue = rung === 'elapsed' || now() >= due;
+      if (!isDue && target.desiredRevision === before && this.#isUpToDate(target)) continue;
       const reading = await this.#read(target, signal);
       const poll = (this.#deps.pollMs ?? POLL_MS) * (1 + this.#deps.random() / 5);
       if (reading.state === 'failed') {
@@ -246,7 +247,7 @@ function explain({ url, branch, path }: GitTarget, fault: GitFault): string {
     case 'misconfigured':
       return `${fault.message}. What is applied stays.`;
     case 'untrusted':
-      return `${fault.message}: nothing of ${branch} at ${url} is read until one that is signed as it must be is there. What is applied stays.`;
+      return `${fault.message}. Nothing of ${branch} at ${url} is read until one is there that is signed as it must be, or somebody vouches for the revision. What is applied stays.`;
     case 'broken':
       return `the directory ${path} of ${url} cannot be read: ${fault.message}. What is applied stays.`;
   }

@@ -62,7 +62,10 @@ export class CommitVerifier {
     const before = await this.#standing();
     const trust = { signers: trustedSigners(allowedSigners), revision: trustedRevision };
     const found = await this.#judge(tip, before, trust, signal);
-    if ('why' in found) return found.why;
+    if ('why' in found) {
+      const revision = (await this.#commits.directories([tip], signal)).get(tip);
+      return revision === undefined ? found.why : `${found.why}; the directory there is revision ${revision}`;
+    }
     if (before?.tip !== tip || before.signed !== found.signed) await this.#remember({ tip, signed: found.signed });
     return undefined;
   }
