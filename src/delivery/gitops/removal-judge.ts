@@ -57,6 +57,7 @@ export class RemovalJudge {
       objects,
       removals,
       faults: all,
+      ...(isSigned(target) ? { isSigned: true } : {}),
       ...(prunes && waits === undefined && gone.length > 0 ? { prunes: gone } : {}),
     };
     if (held === undefined) this.#lastKeys = new Set(paths);
@@ -72,4 +73,9 @@ export class RemovalJudge {
     const known = this.#lastKeys;
     return prunes || known === undefined ? applied : applied.filter(({ key }) => known.has(key));
   }
+}
+
+/** What is not signed as it must be is not read at all. */
+function isSigned({ allowedSigners }: GitTarget): boolean {
+  return allowedSigners !== undefined;
 }

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { DesiredSet } from '../../../src/delivery/delivery.ts';
+import { git, GitRemote, manifest } from './git-remote.ts';
+import { SourceRun } from './source-run.ts';
+
+const DIRECTORY = 'clusters/eu';
+
+function files(names: string, content: string | null = ''): Record<string, string | null> {
+  return Object.fromEntries(
+    names.split('').map((name) => [`${DIRECTORY}/apps/shop/${name}.yaml`, content === null ? null : manifest(name)]),
+  );
+}
+
+const prunes = (set: DesiredSet): string =>
+  (set.prunes ?? []).map(({ key, uid }) => (uid === `uid of ${key}` ? key.slice(10, -5) : `? ${uid}`)).join('');
+
+/** In short: the scope, what goes, and why not. */
+function told(set: DesiredSet): string {
+  const faults = set.faults.map(({ reason, message }) => `${reason}: ${message.replace(/[;(].*$/s, '').trim()}`);
+  return [set.scope, `prunes ${prunes(set) || 'nothing'}`, ...faults].join(' | ');
+}
+
+/** A source on a cluster that prunes, which has read and applied `names`. */
+async function started(remote: GitRemote, names: string): Promise<SourceRun> {
+  remote.push(files(names));
+  const run = new SourceRun(remote);
+  run.tell({ pruneOnRemoval: true });
+  expect(told(await run.next())).toBe('complete | prunes nothing');
+  return run;
+}
+
+describe('a cluster that prunes', () => {
+  it.each([
+    ['three of three, which are all', 'abc', 'abc', false],
+    ['three of four', 'abcd', 'abc', true],
+    ['four of twelve, which are a third', 'abcdefghijkl', 'abcd', true],
+    ['four of eleven', 'abcdefghijk', 'abcd', false],
+    ['its only one', 'a', 'a', false],
+  ])('lets go of %s, unless the breaker holds', async (_, names, gone, passes) => {
+    using remote = new GitRemote();
+    await using run = await started(remote, names);
+    // Something else is there: an empty directory is held in any case.
+    remote.push({ ...files(gone, null), ...files('z') });
+    run.tell({ pruneOnRemoval: true });
+    const count = `${gone.length} of ${names.length}`;
+    expect(told(await run.next())).toBe(
+      passes
+        ? `complete | prunes ${gone}`
+        : `partial | prunes nothing | RemovalsHeld: the directory clusters/eu has lost ${count} applied manifests and no tombstone says so`,
+    );
+  });
+
+  it('keeps to a breaker of its own', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcdefghijkl');
+    remote.push(files('ab', null));
+    run.tell({ pruneOnRemoval: true, breaker: { fraction: 0.1, objects: 1 } });
+    expect((await run.next()).faults[0]?.reason).toBe('RemovalsHeld');
+  });
+
+  it('goes on once a person accepts the revision at the control plane, and for no other revision', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcd');
+    remote.push({ ...files('abcd', null), ...files('z') });
+    run.tell({ pruneOnRemoval: true });
+    const { revision = '' } = await run.next();
+    run.tell({ pruneOnRemoval: true, acceptedRemovals: 'f'.repeat(40) });
+    expect((await run.next()).faults[0]?.reason).toBe('RemovalsHeld');
+    run.tell({ pruneOnRemoval: true, acceptedRemovals: revision });
+    expect(told(await run.next())).toBe('complete | prunes abcd');
+    remote.push(files('y'));
+    run.tell({ pruneOnRemoval: true, acceptedRemovals: revision });
+    // They are still applied: the next revision is judged anew.
+    expect((await run.next()).faults[0]?.message).toContain('has lost 4 of 5 applied manifests');
+  });
+
+  it('lets nothing go while a file of the directory cannot be read, and says so', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcd');
+    remote.push({ ...files('a', null), [`${DIRECTORY}/apps/shop/deep/a.yaml`]: manifest('a') });
+    run.tell({ pruneOnRemoval: true });
+    const set = await run.next();
+    expect({ scope: set.scope, prunes: set.prunes, faults: set.faults.map(({ message }) => message) }).toEqual({
+      scope: 'complete',
+      prunes: undefined,
+      faults: [
+        'nothing is removed for apps/shop/a.yaml while a file of the directory cannot be read: apps/shop/deep/a.yaml',
+        'apps/shop/deep/a.yaml: is not at apps/<namespace>/<name>.yaml, so it is not read',
+      ],
+    });
+    remote.push({ [`${DIRECTORY}/apps/shop/deep/a.yaml`]: null });
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toBe('complete | prunes a');
+  });
+
+  it('counts what vanished before it pruned', async () => {
+    using remote = new GitRemote();
+    remote.push(files('abcdef'));
+    await using run = new SourceRun(remote);
+    run.tell();
+    await run.next();
+    for (const name of ['a', 'b', 'c', 'd']) {
+      remote.push(files(name, null));
+      run.tell();
+      expect(told(await run.next())).toBe('complete | prunes nothing');
+    }
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toContain('has lost 4 of 6 applied manifests');
+  });
+
+  it('lets nothing go for a history that was rewritten, over a restart, until every file is there again', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcdefgh');
+    remote.forgetHistory();
+    remote.push(files('a', null));
+    run.tell({ pruneOnRemoval: true });
+    const held =
+      'partial | prunes nothing | RemovalsHeld: the branch was rewritten, and the directory clusters/eu lacks 1 applied manifests since and no tombstone says so';
+    expect(told(await run.next())).toBe(held);
+    remote.push(files('i'));
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toBe(held);
+    await using other = new SourceRun(remote, {
+      applied: () => [{ key: 'apps/shop/a.yaml', uid: 'u' }, ...uids('bcdefgh')],
+    });
+    other.tell({ pruneOnRemoval: true });
+    expect(told(await other.next())).toBe(held);
+
+    remote.push(files('a'));
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toBe('complete | prunes nothing');
+    remote.push(files('a', null));
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toBe('complete | prunes a');
+    expect(git(remote.bare, 'rev-list', '--count', 'main')).toBe('4');
+  });
+});
+
+function uids(names: string): { readonly key: string; readonly uid: string }[] {
+  return names.split('').map((name) => ({ key: `apps/shop/${name}.yaml`, uid: 'u' }));
+}
