@@ -196,9 +196,12 @@ export function unavailable(message: string): Answered<never> {
   return { state: 'rejected', rejection: 'unavailable', message };
 }
 
+/** The outer words and the innermost: a failed fetch says why at the bottom of its causes. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.cause.message !== ''
-    ? `${error.message}: ${error.cause.message}`
-    : error.message;
+  let inner = error;
+  for (let depth = 0; depth < 5 && inner.cause instanceof Error && inner.cause.message !== ''; depth += 1) {
+    inner = inner.cause;
+  }
+  return inner === error ? error.message : `${error.message}: ${inner.message}`;
 }

@@ -39,6 +39,8 @@ export class HttpRemote implements GitRemote {
       ['http.sslVerify', 'true'],
       // An empty one means none, whatever a variable of the surroundings says.
       ['http.proxy', proxyUrl?.expose() ?? ''],
+      // At once, as this process's own connections do: else curl is turned away first on each of its own.
+      ['http.proxyAuthMethod', 'basic'],
     ];
     const address = await resolve?.(hostname.replace(/^\[(.*)\]$/, '$1'));
     if (address !== undefined) {
