@@ -86,7 +86,12 @@ async function deleteRows(trx: Kysely<Database>, clusterId: string): Promise<voi
     .deleteFrom('receipts')
     .where('intent_id', 'in', (eb) => eb.selectFrom('intents').select('id').where('cluster_id', '=', clusterId))
     .execute();
+  await trx
+    .deleteFrom('proposal_reviews')
+    .where('proposal_id', 'in', (eb) => eb.selectFrom('proposals').select('id').where('cluster_id', '=', clusterId))
+    .execute();
   for (const table of [
+    'proposals',
     'jobs',
     'reported_generations',
     'request_keys',

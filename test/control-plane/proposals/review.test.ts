@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RunningControlPlane } from '../running-control-plane.ts';
 import { ReviewedCluster } from './reviewed-cluster.ts';
 
@@ -144,7 +144,7 @@ describe('a proposal', () => {
     );
     await cluster.act(second['id'], 'approve');
     await cluster.until(second['id'], 'merged');
-    expect(await branches()).not.toContain('zzz');
+    await vi.waitFor(async () => expect(await branches()).not.toContain('/newer/'), { timeout: 10_000, interval: 20 });
   });
 
   it('lists by cluster and state, the newest first, in pages', async () => {
