@@ -17,12 +17,14 @@ import { makeFirstAdmin, prepareFirstStart } from './first-start.ts';
 import { GitFolder } from './git-folder.ts';
 import { listenForGit } from './git-listener.ts';
 import { HostAccesses } from './git-hosts/host-accesses.ts';
+import { ProposalHosts } from './git-hosts/proposal-hosts.ts';
 import { RepositoryWatch } from './git-hosts/repository-watch.ts';
 import { GitSources } from './git-source.ts';
 import { RepositoryHistory } from './history/repository-history.ts';
 import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
+import { gitHostWebhookRoutes } from './http/git-host-webhooks.ts';
 import { installRoutes } from './http/install.ts';
 import { pageRoutes } from './http/page.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
@@ -30,6 +32,7 @@ import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
 import { ProposalLoop } from './proposals/proposal-loop.ts';
+import { HostLoop } from './proposals/host-loop.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
@@ -200,6 +203,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     gitSourceFor: async (cluster) => await gitSources.of(cluster),
   });
   gitRoutes(app, { host });
+  gitHostWebhookRoutes(app, { ...deps, store, wakeups, hostAccesses });
   pageRoutes(app);
   started.defer(async () => await close(app, host, clock));
   const ownUrl = await listen(app, config, tls === undefined ? 'http' : 'https');
@@ -228,6 +232,17 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     atOneReplica(
       'proposals',
       new ProposalLoop({ ...deps, store, wakeups, open: async (target) => await deliveries.open(target) }),
+    ),
+    atOneReplica(
+      'proposals-on-hosts',
+      new HostLoop({
+        ...deps,
+        store,
+        wakeups,
+        hosts: new ProposalHosts({ ...deps, hostAccesses }),
+        open: async (target) => await deliveries.open(target),
+        baseUrl,
+      }),
     ),
     atOneReplica('tidy', tidyLoop),
     atOneReplica('layout-moves', layoutMoves),

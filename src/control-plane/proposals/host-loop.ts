@@ -1,10 +1,11 @@
 import type { GitopsDelivery } from '../../delivery/gitops/gitops-delivery.ts';
 import { ProposalHostFault } from '../../delivery/gitops/proposal-host.ts';
 import { HostPaused } from '../../delivery/gitops/proposal-hosts/host-client.ts';
-import type { PolledHost } from '../../delivery/gitops/proposal-hosts/polled-host.ts';
 import type { GitopsTarget } from '../../delivery/select-delivery.ts';
 import { askedWaitMs, backoffMs } from '../../runtime/backoff.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { ProposalHosts } from '../git-hosts/proposal-hosts.ts';
+import { tellForbidden } from '../git-hosts/tell-forbidden.ts';
 import { deliveryLock, workQueueKey } from '../store/delivery-queue.ts';
 import { withExclusive } from '../store/exclusive.ts';
 import { hostedProposals, type HostedRow } from '../store/hosted-proposals.ts';
@@ -24,16 +25,13 @@ const FORBIDDEN = { minMs: 15_000, maxMs: 10 * 60_000 } as const;
 /** Somebody else writes to the repository, or reads it. */
 const BUSY_MS = 500;
 
-export interface HostLoopDeps extends FollowDeps {
+export interface HostLoopDeps extends Omit<FollowDeps, 'pageUrl'> {
   readonly random: () => number;
   readonly logger: Logger;
-  /** Undefined: this control plane may not use the host's API, so the proposals are reviewed here alone. */
-  readonly openHost: (
-    repository: RepositoryRow,
-  ) => Promise<{ readonly host: PolledHost; readonly title: string } | undefined>;
-  readonly openDelivery: (target: GitopsTarget) => Promise<Pick<GitopsDelivery, 'standing'>>;
-  /** Shows on the repository what its host says of the credential. */
-  readonly tellProbe: (repository: RepositoryRow, message: string) => Promise<void>;
+  readonly hosts: Pick<ProposalHosts, 'of'>;
+  readonly open: (target: GitopsTarget) => Promise<Pick<GitopsDelivery, 'standing'>>;
+  /** Where people reach this control plane. */
+  readonly baseUrl: () => string;
 }
 
 class Busy extends Error {}
@@ -60,7 +58,8 @@ export class HostLoop {
 
   constructor(deps: HostLoopDeps) {
     this.#deps = deps;
-    this.#turn = new RepositoryTurn(deps);
+    const pageUrl = (id: string): string => `${deps.baseUrl()}/#/proposals/${encodeURIComponent(id)}`;
+    this.#turn = new RepositoryTurn({ ...deps, pageUrl });
   }
 
   /** Runs until aborted. */
@@ -120,7 +119,8 @@ export class HostLoop {
     try {
       repository = await findRepositoryById(store.db, id);
       if (repository === undefined) throw new Error('the repository is not on record');
-      const opened = await this.#deps.openHost(repository);
+      const opened = await this.#deps.hosts.of(repository);
+      // Nothing opens its API: proposals are reviewed here alone.
       if (opened === undefined) {
         known.notBefore = clock.now().getTime() + FORBIDDEN.maxMs;
         return;
@@ -145,13 +145,13 @@ export class HostLoop {
   }
 
   #readable(row: RepositoryRow, signal: AbortSignal): Pick<FollowedRepository, 'row' | 'standing'> {
-    const { store, openDelivery } = this.#deps;
+    const { store, open } = this.#deps;
     const target: GitopsTarget = { mode: 'gitops', repositoryId: row.id };
     return {
       row,
       standing: async (proposal, merge) => {
         const turn = await withExclusive(store, deliveryLock(workQueueKey(target)), async (held) => {
-          const delivery = await openDelivery(target);
+          const delivery = await open(target);
           return await delivery.standing(proposal, merge, AbortSignal.any([signal, held.signal]));
         });
         if (!turn.granted) throw new Busy(`${row.name} is written to at this moment`);
@@ -167,8 +167,8 @@ export class HostLoop {
   }
 
   async #tell(repository: RepositoryRow, why: string): Promise<void> {
-    const { tellProbe, logger } = this.#deps;
-    await tellProbe(repository, why).catch((error: unknown) => {
+    await tellForbidden(this.#deps, repository, why).catch((error: unknown) => {
+      const { logger } = this.#deps;
       logger.warn({ err: error, repositoryId: repository.id }, 'what a Git host says of a credential is not stored');
     });
   }

@@ -131,6 +131,8 @@ export async function proposalsWithStaleBranch(
     .where('proposals.closed_at', '>', since)
     .where('branch_settled_at', 'is', null)
     .where('head_commit', 'is not', null)
+    // A host closes a request whose branch is gone, and then nobody would read there why.
+    .where((eb) => eb.or([eb('host_number', 'is', null), eb('host_closed_at', 'is not', null)]))
     .orderBy('proposals.closed_at')
     .limit(limit)
     .execute();
