@@ -92,7 +92,7 @@ describe('a key that nothing can be encrypted to', () => {
     });
     const cluster = await findCluster(server.store.db, agent.id);
     expect(await sources.of(cluster as ClusterRow)).toEqual({
-      url: 'https://cp.example.com/git/clusters/prod-eu.git',
+      url: 'https://cp.example.com/git/first/clusters/prod-eu.git',
       branch: 'main',
       path: '',
     });
