@@ -3,6 +3,7 @@ import { deriveHmacKey, signRequest } from '../../src/protocol/hmac.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { AgentServer } from '../control-plane/agent/agent-server.ts';
+import { storeProposal } from '../control-plane/proposals/stored-proposal.ts';
 import { INSTALL, RunningControlPlane, type Answer } from '../control-plane/running-control-plane.ts';
 import { adminRouteList } from '../support/admin-route-list.ts';
 
@@ -20,12 +21,20 @@ const AGENT_CALLS: Readonly<Record<string, { readonly open?: true; readonly body
   'POST /api/agent/credentials/recover': { open: true },
 };
 
+/** What routes of something that has a name need, so that nothing but the name is wrong. */
+const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
+  'POST /repositories/:name/layout': { body: { layout: 'sharded' } },
+  'GET /repositories/:name/diff': { query: `?from=${'a'.repeat(40)}&to=${'b'.repeat(40)}` },
+  'GET /repositories/:name/blame': { query: '?cluster=prod-eu&namespace=shop&name=podinfo' },
+};
+
 interface Tenant {
   readonly admin: string;
   readonly id: string;
   readonly agent: string;
   readonly registration: string;
   readonly intent: string;
+  readonly proposal: string;
   readonly job: string;
 }
 
@@ -59,6 +68,7 @@ async function newTenant(slug: string, admin: string): Promise<Tenant> {
     agent: String(registered['token']),
     registration: String(issued['registrationToken']),
     intent: String(intent['id']),
+    proposal: storeProposal(plane, id, `of-${id}`),
     job,
   };
 }
@@ -89,6 +99,7 @@ function adminPath(pattern: string, of: Tenant): string {
     .replace(':cluster', of.id)
     .replace(':intent', of.intent)
     .replace(':job', of.job)
+    .replace(':proposal', of.proposal)
     .replace(/:\w+/g, 'anything');
 }
 
@@ -180,8 +191,9 @@ describe('A13: across clusters and organizations', () => {
     const bodies: Readonly<Record<string, unknown>> = {
       'POST /clusters/:cluster/intents': INSTALL,
       'PATCH /clusters/:cluster': { displayName: 'theirs now' },
+      'POST /proposals/:proposal/comment': { comment: 'ours now' },
     };
-    for (const route of adminRoutes.filter((candidate) => /:(cluster|intent|job)\b/.test(candidate))) {
+    for (const route of adminRoutes.filter((candidate) => /:(cluster|intent|job|proposal)\b/.test(candidate))) {
       const [method = '', pattern = ''] = route.split(' ');
       const answer = await plane.call(method, adminPath(pattern, ours), bodies[route], { token: theirs.admin });
       expect([route, answer.status, answer.body['error']]).toEqual([route, 404, 'not_found']);
@@ -203,8 +215,9 @@ describe('A13: across clusters and organizations', () => {
     const as = { token: theirs.admin };
     for (const route of adminRoutes.filter((candidate) => /:(webhook|name)\b/.test(candidate))) {
       const [method = '', pattern = ''] = route.split(' ');
-      const path = pattern.replace(':webhook', 'chat').replace(':name', 'only-ours');
-      const answer = await plane.call(method, path, method === 'PUT' ? PODINFO_ENTRY : undefined, as);
+      const path = pattern.replace(':webhook', 'chat').replace(':name', 'only-ours').replace(':commit', 'a'.repeat(40));
+      const body = method === 'PUT' ? PODINFO_ENTRY : NAMED[route]?.body;
+      const answer = await plane.call(method, `${path}${NAMED[route]?.query ?? ''}`, body, as);
       // To put an entry makes one of their own.
       expect([route, answer.status]).toEqual([route, method === 'PUT' ? 200 : 404]);
       if (method === 'PUT')
@@ -219,7 +232,8 @@ describe('A13: across clusters and organizations', () => {
     for (const route of adminRoutes.filter((candidate) => /^GET [^:]+$/.test(candidate))) {
       const { body } = await plane.call('GET', route.slice(4), undefined, { token: theirs.admin });
       const text = JSON.stringify(body);
-      for (const id of [ours.id, ours.intent, ours.job, neighbour.id]) expect([route, text]).not.toContain(id);
+      for (const id of [ours.id, ours.intent, ours.job, ours.proposal, neighbour.id])
+        expect([route, text]).not.toContain(id);
       expect(text).not.toContain(ours.id);
     }
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { adminRouteList } from '../../support/admin-route-list.ts';
 import { WebhookReceiver } from '../channel/webhook-receiver.ts';
+import { storeProposal } from '../proposals/stored-proposal.ts';
 import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
 
 const CLUSTER = {
@@ -91,6 +92,17 @@ const ACTS: readonly Act[] = [
     body: () => ({ revision: 'a'.repeat(40) }),
     audited: 'RevisionTrusted',
   },
+  ...[
+    { verb: 'approve', of: 'merged', audited: 'ProposalApproved' },
+    { verb: 'merge', of: 'merged', audited: 'ProposalMerging' },
+    { verb: 'comment', of: 'rejected', audited: 'ProposalCommented', body: () => ({ comment: 'why?' }) },
+    { verb: 'reject', of: 'rejected', audited: 'ProposalRejected' },
+    { verb: 'supersede', of: 'superseded', audited: 'ProposalSuperseded' },
+  ].map(({ verb, of, ...act }) => ({
+    ...act,
+    route: `POST /proposals/:proposal/${verb}`,
+    path: () => `/proposals/prop-${of}/${verb}`,
+  })),
   { route: 'POST /clusters/:cluster/disable', audited: 'ClusterDisabled' },
   { route: 'POST /clusters/:cluster/enable', audited: 'ClusterEnabled' },
   { route: 'POST /clusters/:cluster/revoke', audited: 'CredentialRevoked' },
@@ -112,6 +124,12 @@ const ACTS: readonly Act[] = [
     path: () => '/repositories/fleet/read-credential',
     audited: 'GitReadCredentialIssued',
   },
+  {
+    route: 'POST /repositories/:name/layout',
+    path: () => '/repositories/fleet/layout',
+    body: () => ({ layout: 'sharded' }),
+    audited: 'RepositoryLayoutMoved',
+  },
   { route: 'POST /admin-tokens', body: () => ({ name: 'anna' }), audited: 'AdminTokenCreated' },
   { route: 'DELETE /admin-tokens/:token', path: () => '/admin-tokens/anna', audited: 'AdminTokenDeleted' },
   {
@@ -132,7 +150,8 @@ async function entries(): Promise<{ readonly id: number; readonly kind: string; 
 beforeAll(async () => {
   plane = await RunningControlPlane.start(systemClock, { SERVICE_CHANNEL_ALLOW_PRIVATE: 'true' });
   receiver = await WebhookReceiver.start();
-  await plane.newCluster('prod-eu');
+  const id = await plane.newCluster('prod-eu');
+  for (const name of ['merged', 'rejected', 'superseded']) storeProposal(plane, id, name);
   const { body: issued } = await plane.call('POST', '/clusters/prod-eu/registration-token');
   await plane.call('POST', '/api/agent/register', { token: issued['registrationToken'] }, { token: null });
 });
