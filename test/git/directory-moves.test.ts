@@ -91,7 +91,7 @@ describe('moving directories', () => {
       'clusters/33/Prod-EU/x': 'b',
       'clusters/prod-us': 'a file',
       'clusters/de/README.md': 'c',
-      [`${clusterDirectory('sharded', 'de').slice(0, -3)}`]: 'a file where a shard would be',
+      [clusterDirectory('sharded', 'de').slice(0, -3)]: 'a file where a shard would be',
     });
     const { collisions } = await moveDirectories(
       trees.readTree,

@@ -97,6 +97,17 @@ export async function findRepositoryById(db: Kysely<Database>, id: string): Prom
   return await db.selectFrom('repositories').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+/** Name, inside its organization, of the repository that a cluster's directory is in. */
+export async function repositoryOfCluster(db: Kysely<Database>, clusterId: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('clusters')
+    .innerJoin('repositories', 'repositories.id', 'clusters.repository_id')
+    .select('repositories.name')
+    .where('clusters.id', '=', clusterId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : localName(row);
+}
+
 /** By name; at most `limit`, those after the hosted name `after`. */
 export async function listRepositories(
   db: Kysely<Database>,

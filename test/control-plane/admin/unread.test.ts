@@ -24,7 +24,18 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /commit-signing-keys': { principal: 'anna@example.com', publicKey: 'ssh-ed25519 AAAA' },
   'PUT /organization/recovery-key': { publicKey: { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43), kid: 'k' } },
 };
-const NAMES: Readonly<Record<string, string>> = { ':cluster': 'prod-eu', ':name': 'podinfo', ':webhook': 'chat' };
+const NAMES: Readonly<Record<string, string>> = {
+  ':cluster': 'prod-eu',
+  ':name': 'podinfo',
+  ':webhook': 'chat',
+  ':commit': 'a'.repeat(40),
+};
+
+/** What these need in their query, so that nothing but what is not read is wrong. */
+const QUERIES: Readonly<Record<string, string>> = {
+  'GET /repositories/:name/diff': `&from=${'a'.repeat(40)}&to=${'b'.repeat(40)}`,
+  'GET /repositories/:name/blame': '&cluster=prod-eu&namespace=shop&name=podinfo',
+};
 
 let plane: RunningControlPlane;
 let routes: readonly string[];
@@ -43,7 +54,11 @@ async function answers(of: readonly string[], query: string, bodyOf: (route: str
   for (const route of of) {
     const [method = '', pattern = ''] = route.split(' ');
     const path = pattern.replaceAll(/:\w+/g, (name) => NAMES[name] ?? 'x');
-    const { status, body } = await plane.call(method, `${path}${query}`, bodyOf(route));
+    const { status, body } = await plane.call(
+      method,
+      `${path}${query}${query === '' ? '' : (QUERIES[route] ?? '')}`,
+      bodyOf(route),
+    );
     const { path: where, message } = body['faults']?.[0] ?? {};
     // Whatever is known there is said behind it.
     seen[route] =

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import type { IntentRecord } from '../../../intent/intent-record.ts';
 import { IntentRequest } from '../../../intent/intent-request.ts';
 import { AppError } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { acceptIntent } from '../../accept-intent.ts';
+import { reasonOf } from '../../history/describe-commits.ts';
 import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store/intents.ts';
-import type { IntentRow } from '../../store/schema.ts';
+import { repositoryOfCluster } from '../../store/repositories.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -55,12 +55,12 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
   app.get('/intents/:intent', { schema: { params: IntentParams } }, async (request, reply) => {
     const found = await findIntentOf(deps.store.db, adminOf(request).organization.id, request.params.intent);
     if (found === undefined) throw new AppError('not_found', `there is no intent ${request.params.intent}`);
-    return await reply.send(viewIntent(found));
+    return await reply.send(viewIntent(found, await repositoryOfCluster(deps.store.db, found.intent.cluster_id)));
   });
 }
 
-/** An intent as it is shown: nothing of its values. */
-export function viewIntent({ intent, receipt, proposal }: IntentWithReceipt) {
+/** An intent as it is shown: nothing of its values. `repository`: name of the one that its commit is in. */
+export function viewIntent({ intent, receipt, proposal }: IntentWithReceipt, repository?: string) {
   return {
     id: intent.id,
     clusterId: intent.cluster_id,
@@ -79,22 +79,21 @@ export function viewIntent({ intent, receipt, proposal }: IntentWithReceipt) {
           receipt: {
             mode: receipt.mode,
             ...ifKnown('commit', receipt.commit_id),
+            ...(receipt.commit_id === null || repository === undefined
+              ? {}
+              : { link: `/api/v1/repositories/${repository}/commits/${receipt.commit_id}` }),
             ...ifKnown('jobId', receipt.job_id),
             ...ifKnown('fieldManager', receipt.field_manager),
           },
         }),
     requestedBy: intent.requested_by,
     // `reason` is why it stands where it stands; this is why it was asked for.
-    ...ifKnown('requestReason', requestReasonOf(intent)),
+    ...ifKnown('requestReason', reasonOf(intent) ?? null),
     acceptedAt: intent.accepted_at,
     ...ifKnown('deliveredAt', intent.delivered_at),
     ...ifKnown('appliedAt', intent.applied_at),
     ...ifKnown('readyAt', intent.ready_at),
   };
-}
-
-function requestReasonOf({ record }: Pick<IntentRow, 'record'>): string | null {
-  return (JSON.parse(record) as Pick<IntentRecord, 'reason'>).reason ?? null;
 }
 
 function readRequestKey(header: string | string[] | undefined): string | undefined {
