@@ -71,6 +71,22 @@ export class Deliveries implements AsyncDisposable {
     return await this.#openRepository(target);
   }
 
+  /** Keeps the mirrors of this process fast, one after the other. One that fails is left for the next time. */
+  async maintain(signal: AbortSignal): Promise<void> {
+    for (const [repositoryId, { delivery }] of [...this.#warm]) {
+      signal.throwIfAborted();
+      try {
+        await delivery.maintain(signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#deps.logger.warn(
+          { err: error, repositoryId },
+          'a Git mirror could not be maintained; trying again later',
+        );
+      }
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     const warm = [...this.#warm.values()];
     this.#warm.clear();

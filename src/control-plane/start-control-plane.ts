@@ -40,6 +40,7 @@ import { requireSameMasterKey } from './store/installation.ts';
 import { LastContact } from './store/last-contact.ts';
 import { runExclusive } from './store/exclusive.ts';
 import { openStore } from './store/open-store.ts';
+import { MirrorLoop } from './mirror-loop.ts';
 import { RemoteWatch, type RemoteWatchDeps } from './remote-watch.ts';
 import { TidyLoop } from './tidy-loop.ts';
 import { signProjection } from './commit-signing/sign-projection.ts';
@@ -246,6 +247,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     ),
     atOneReplica('tidy', tidyLoop),
     atOneReplica('layout-moves', layoutMoves),
+    new MirrorLoop({ ...deps, maintain: async (signal) => await deliveries.maintain(signal) }).run(stop.signal),
     channel.run(stop.signal),
     contactWatch.run(stop.signal),
     relay.run(stop.signal),

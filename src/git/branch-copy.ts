@@ -20,6 +20,10 @@ export interface BranchCopy extends TreeStore, AsyncDisposable {
   tip(): Promise<string | undefined>;
   /** Runs a reading git command, with everything that was kept in its sight. */
   query(args: readonly string[], signal: AbortSignal, input?: string): Promise<string>;
+  /** The history was rewritten: what only the old one had may go with the next maintenance. */
+  noteRewritten(): void;
+  /** To be called now and then, say once an hour; beside everything else. */
+  maintain(signal: AbortSignal): Promise<void>;
   /** After an object was missing that should be there: starts from nothing, where that is possible. */
   reset(): Promise<void>;
 }

@@ -53,6 +53,14 @@ export class BranchInPlace implements BranchCopy {
     return (await this.#reader.git(args, signal, input)).toString('utf8');
   }
 
+  noteRewritten(): void {
+    // The host keeps its own repository, and drops nothing that a push may name.
+  }
+
+  async maintain(): Promise<void> {
+    // The host does it.
+  }
+
   async reset(): Promise<void> {
     this.#reader[Symbol.dispose]();
   }

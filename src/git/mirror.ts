@@ -7,6 +7,7 @@ import { isFresh, type GitCredential } from './git-credential.ts';
 import type { NewObject, ObjectType } from './git-object.ts';
 import { GitProcessError, runGit } from './git-process.ts';
 import { GitTree } from './git-tree.ts';
+import { maintainRepository } from './maintain-repository.ts';
 import { writePack } from './pack.ts';
 import { NOT_ACTIVE_YET } from './receive-pack.ts';
 import type { Rejection } from './rejection.ts';
@@ -32,6 +33,7 @@ export interface MirrorDeps {
 const PROPOSED_REF = 'refs/proposed/head';
 const FLUSH_BYTES = 16 * 1024 * 1024;
 const FLUSH_OBJECTS = 4000;
+const MAINTENANCE_TIMEOUT_MS = 10 * 60_000;
 const FLUSHES_PER_REPACK = 16;
 
 /**
@@ -50,6 +52,7 @@ export class Mirror implements BranchCopy {
   #flushing: Promise<void> = Promise.resolve();
   #flushes = 0;
   #made = false;
+  #isRewritten = false;
 
   constructor(deps: MirrorDeps) {
     this.#deps = deps;
@@ -119,6 +122,32 @@ export class Mirror implements BranchCopy {
   async query(args: readonly string[], signal: AbortSignal, input?: string): Promise<string> {
     await this.flush();
     return (await this.#reader.git(args, signal, input)).toString('utf8');
+  }
+
+  noteRewritten(): void {
+    this.#isRewritten = true;
+  }
+
+  /** After a rewritten history nothing is written meanwhile, nor fetched: then all that the old one had goes. */
+  async maintain(signal: AbortSignal): Promise<void> {
+    const drops = this.#isRewritten;
+    const work = async (): Promise<void> => {
+      if ((await this.tip()) === undefined) return;
+      const settings = [['safe.directory', this.#path]] as const;
+      await maintainRepository({
+        path: this.#path,
+        settings,
+        timeoutMs: MAINTENANCE_TIMEOUT_MS,
+        signal,
+        dropsUnreachable: drops,
+      });
+      if (drops) this.#isRewritten = false;
+    };
+    if (!drops) return work();
+    await this.flush();
+    const done = this.#flushing.then(work);
+    this.#flushing = done.catch(() => undefined);
+    await done;
   }
 
   /** Throws the copy away. The next fetch makes it anew. */

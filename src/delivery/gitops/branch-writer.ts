@@ -83,6 +83,7 @@ export class BranchWriter implements AsyncDisposable {
     if (commit === undefined) return this.#found({ commit, root: EMPTY_TREE_ID }, this.#lastTip !== undefined);
     const rewritten = await this.#isRewritten(commit, signal);
     if (rewritten) {
+      this.copy.noteRewritten();
       this.#rewritten = { before: this.#rewritten?.before ?? this.#lastTip ?? commit, after: commit };
       this.#deps.logger.warn(
         { before: this.#lastTip, after: commit, ref: this.#ref },

@@ -241,6 +241,11 @@ export class GitopsDelivery implements Delivery {
     return await work(async (args, until) => await copy.query(args, until), await copy.tip());
   }
 
+  /** Keeps the local copy fast. To be called now and then; deliveries go on meanwhile. */
+  async maintain(signal: AbortSignal): Promise<void> {
+    await this.#writer.copy.maintain(signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
     await this.#writer[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gitConfigEnvironment, runGit } from '../git-process.ts';
+import { maintainRepository } from '../maintain-repository.ts';
 
 /** A quarantine or half a pack this old is of a push that a crash broke off. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
@@ -17,12 +17,7 @@ export async function tidyRepository(deps: {
   readonly signal: AbortSignal;
 }): Promise<void> {
   const { path, now, signal } = deps;
-  await runGit(['repack', '--geometric=2', '-d', '-q'], {
-    cwd: path,
-    env: { ...gitConfigEnvironment(deps.settings), GIT_DIR: path },
-    timeoutMs: 30 * 60_000,
-    signal,
-  });
+  await maintainRepository({ path, settings: deps.settings, timeoutMs: 30 * 60_000, signal });
   const objects = join(path, 'objects');
   await removeAbandoned(objects, 'tmp_objdir-incoming-', now);
   await removeAbandoned(join(objects, 'pack'), 'tmp_', now);
