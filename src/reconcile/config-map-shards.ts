@@ -6,6 +6,9 @@ import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 /** etcd refuses objects over 1.5 MiB and the API server ConfigMaps over 1 MiB; metadata needs room too. */
 const SHARD_BYTES = 900 * 1024;
 
+/** In the first ConfigMap, once there are more: how many, so that one that is missing is missed. */
+const COUNT_KEY = 'shards';
+
 interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
@@ -17,7 +20,15 @@ interface Shard {
   /** Keys that differ from what the API server has. */
   readonly dirty: Set<string>;
   stored: boolean;
+  /** It carries another's labels; the next write puts ours. */
+  isForeign: boolean;
 }
+
+/**
+ * What was found of what was saved: all of it; a part, since ConfigMaps are missing; or nothing that is ours. `part` and
+ * `nothing` are also the answer to what was saved under other labels: that is another's, and is written over.
+ */
+export type Found = 'all' | 'part' | 'nothing';
 
 export interface ConfigMapShardsDeps {
   readonly api: ClusterApi;
@@ -38,25 +49,34 @@ export class ConfigMapShards {
     this.#deps = deps;
   }
 
-  /** Reads all shards. Answers false when there is none: nothing was ever saved, or someone deleted it. */
-  async load(signal: AbortSignal): Promise<boolean> {
+  /** Reads all shards. */
+  async load(signal: AbortSignal): Promise<Found> {
     this.#shards.length = 0;
     this.#home.clear();
-    for (let index = 0; ; index += 1) {
+    let [found, missing] = [0, 0];
+    let expected = 1;
+    // One beyond what is known of: a crash may have left it uncounted, or the one that counts is lost.
+    for (let index = 0; index < Math.max(expected, 2) || this.#shards[index - 1]?.stored === true; index += 1) {
       const stored = await this.#deps.api.get<ConfigMap>(this.#ref(this.#nameOf(index)), signal);
-      if (stored === undefined) break;
-      const shard = this.#addShard(true);
-      for (const [key, value] of Object.entries(stored.data ?? {})) {
-        // A crash while an entry moved between shards leaves it in both.
-        if (this.#home.has(key)) shard.dirty.add(key);
-        else this.#put(shard, key, value);
+      const shard = this.#addShard(stored !== undefined);
+      shard.isForeign = stored !== undefined && this.#isForeign(stored);
+      if (stored === undefined) missing += index < expected ? 1 : 0;
+      else if (shard.isForeign) for (const key of Object.keys(stored.data ?? {})) shard.dirty.add(key);
+      else {
+        found += 1;
+        for (const [key, value] of Object.entries(stored.data ?? {})) this.#take(shard, key, value);
       }
+      expected = Math.max(expected, Number(this.#shards[0]?.entries.get(COUNT_KEY) ?? 1));
     }
-    return this.#shards.length > 0;
+    while (this.#shards.at(-1)?.stored === false) this.#shards.pop();
+    if (found === 0) return 'nothing';
+    return missing > 0 || this.#shards.some(({ isForeign }) => isForeign) ? 'part' : 'all';
   }
 
   entries(): ReadonlyMap<string, string> {
-    return new Map(this.#shards.flatMap((shard) => [...shard.entries]));
+    const all = new Map(this.#shards.flatMap((shard) => [...shard.entries]));
+    all.delete(COUNT_KEY);
+    return all;
   }
 
   get dirty(): boolean {
@@ -74,6 +94,7 @@ export class ConfigMapShards {
       this.#addShard(false);
     this.#put(shard, key, value);
     shard.dirty.add(key);
+    this.#count();
   }
 
   delete(key: string): void {
@@ -99,11 +120,24 @@ export class ConfigMapShards {
     }
   }
 
+  /** A crash while an entry moved between shards leaves it in both. */
+  #take(shard: Shard, key: string, value: string): void {
+    if (this.#home.has(key)) shard.dirty.add(key);
+    else this.#put(shard, key, value);
+  }
+
+  #isForeign({ metadata }: ConfigMap): boolean {
+    const has = metadata.labels ?? {};
+    return Object.entries(this.#deps.labels()).some(([name, value]) => has[name] !== undefined && has[name] !== value);
+  }
+
   async #write(shard: Shard, data: Record<string, string | null>, signal: AbortSignal): Promise<void> {
     const options = { fieldManager: META_FIELD_MANAGER };
     if (shard.stored) {
       try {
-        await this.#deps.api.mergePatch(this.#ref(shard.name), { data }, options, signal);
+        const labels = shard.isForeign ? { metadata: { labels: { ...this.#deps.labels() } } } : {};
+        await this.#deps.api.mergePatch(this.#ref(shard.name), { ...labels, data }, options, signal);
+        shard.isForeign = false;
         return;
       } catch (error) {
         if (!(error instanceof KubeError) || error.status !== 404) throw error;
@@ -132,9 +166,18 @@ export class ConfigMapShards {
       bytes: 0,
       dirty: new Set(),
       stored,
+      isForeign: false,
     };
     this.#shards.push(shard);
     return shard;
+  }
+
+  #count(): void {
+    const [first] = this.#shards;
+    const count = String(this.#shards.length);
+    if (first === undefined || count === '1' || first.entries.get(COUNT_KEY) === count) return;
+    first.entries.set(COUNT_KEY, count);
+    first.dirty.add(COUNT_KEY);
   }
 
   #put(shard: Shard, key: string, value: string): void {

@@ -66,8 +66,8 @@ export class Inventory {
   }
 
   /**
-   * Call once before the first `apply`. Where the ConfigMaps or parts of them are missing it rebuilds from labels, which
-   * deletes nothing.
+   * Call once before the first `apply`. Where the ConfigMaps or parts of them are missing, or were written under another
+   * cluster's record, it rebuilds from labels, which deletes nothing.
    *
    * @throws KubeError
    */
@@ -85,7 +85,7 @@ export class Inventory {
       else unreadable.push(key);
     }
     for (const key of unreadable) this.#shards.delete(key);
-    if (found && unreadable.length === 0) return;
+    if (found === 'all' && unreadable.length === 0) return;
     const rebuilt = await this.#rebuild(signal);
     this.#deps.logger.warn({ found, unreadable: unreadable.length, rebuilt }, 'inventory rebuilt from labels');
   }
