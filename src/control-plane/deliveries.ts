@@ -73,7 +73,9 @@ export class Deliveries implements AsyncDisposable {
 
   /** Keeps the mirrors of this process fast, one after the other. One that fails is left for the next time. */
   async maintain(signal: AbortSignal): Promise<void> {
-    for (const [repositoryId, { delivery }] of [...this.#warm]) {
+    // A copy: what is used meanwhile moves to the end.
+    const warm = [...this.#warm];
+    for (const [repositoryId, { delivery }] of warm) {
       signal.throwIfAborted();
       try {
         await delivery.maintain(signal);
