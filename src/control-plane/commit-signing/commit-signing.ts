@@ -10,6 +10,7 @@ import {
   insertCommitSigningKey,
   listCommitSigningKeys,
   raiseRevisionsOfVerifiers,
+  signsNow,
 } from '../store/commit-signing-keys.ts';
 import type { Store } from '../store/open-store.ts';
 import type { CommitSigningKeyRow } from '../store/review-rows.ts';
@@ -67,8 +68,11 @@ export class CommitSigning {
 
   /** Every key, the newest first; the one that signs is among them. */
   async list(organizationId: string): Promise<readonly CommitSigningKeyRow[]> {
+    const { db } = this.#deps.store;
+    const rows = await listCommitSigningKeys(db, organizationId);
+    if (rows.some(signsNow)) return rows;
     await this.#ensure(organizationId);
-    return await listCommitSigningKeys(this.#deps.store.db, organizationId);
+    return await listCommitSigningKeys(db, organizationId);
   }
 
   /** After a rotation, on this replica at once. */

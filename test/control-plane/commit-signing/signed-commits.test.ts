@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { INSTALL, RunningControlPlane } from './running-control-plane.ts';
+import { INSTALL, RunningControlPlane } from '../running-control-plane.ts';
 
 const run = promisify(execFile);
 
