@@ -26,7 +26,7 @@ export const intentView = async ([id = '']) => {
           ? undefined
           : element('a', { href: `#/proposals/${encodeURIComponent(proposal.id)}` }, proposal.state),
       ],
-      ['Commit', commitLink(intent.receipt?.repository, intent.receipt?.commit)],
+      ['Commit', commitLink(repositoryIn(intent.receipt?.link), intent.receipt?.commit)],
       ['Job', intent.receipt?.jobId],
       ['Accepted', when(intent.acceptedAt)],
       ['Delivered', when(intent.deliveredAt)],
@@ -34,4 +34,10 @@ export const intentView = async ([id = '']) => {
       ['Ready', when(intent.readyAt)],
     ]),
   );
+};
+
+/** @param {string | undefined} link of a commit in the API */
+const repositoryIn = (link) => {
+  const name = /\/repositories\/([^/]+)\//.exec(link ?? '')?.[1];
+  return name === undefined ? undefined : decodeURIComponent(name);
 };
