@@ -8,6 +8,8 @@ import type { CliDeps } from './cli-deps.ts';
 export interface ConnectionOptions {
   readonly server?: string;
   readonly tokenFile?: string;
+  /** Of one call. Default: the client's. */
+  readonly timeoutMs?: number;
 }
 
 const HOW = 'Give --server and --token-file, or set SERVICECTL_SERVER and SERVICECTL_TOKEN_FILE';
@@ -34,7 +36,8 @@ export async function callControlPlane<T>(
     throw new CliError(EXIT.usage, `the address of the control plane is not http:// or https://: ${baseUrl}`, HOW);
   }
   if (tokenFile === undefined || tokenFile === '') throw new CliError(EXIT.usage, 'there is no admin token', HOW);
-  const client = new AdminClient({ baseUrl: baseUrl.replace(/\/+$/, ''), token: readToken(tokenFile) });
+  const timeout = options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs };
+  const client = new AdminClient({ baseUrl: baseUrl.replace(/\/+$/, ''), token: readToken(tokenFile), ...timeout });
   try {
     return await client.call<T>(method, path, body);
   } catch (error) {

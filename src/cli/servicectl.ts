@@ -9,6 +9,8 @@ import { addCommitSigningCommands } from './commit-signing-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { takeConnectionAnywhere } from './connection-anywhere.ts';
+import { addGitCommands } from './git-commands.ts';
+import { addMoveLayoutCommand } from './move-layout-command.ts';
 import { addNamespaceCommands } from './namespace-commands.ts';
 import { addOperatorCommands } from './operator-commands.ts';
 import { addRecoveryKeyCommands } from './recovery-key-commands.ts';
@@ -39,6 +41,8 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addRecoveryKeyCommands(program, deps);
   addResealCommand(program, deps);
   addClientAuthorityCommand(program, deps);
+  addGitCommands(program, deps);
+  addMoveLayoutCommand(program, deps);
   takeConnectionAnywhere(program);
   inherit(program);
   try {
