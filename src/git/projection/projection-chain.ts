@@ -3,7 +3,7 @@ import { writeIndexedPack } from '../pack-index.ts';
 import type { RepositoryReader } from '../repository-reader.ts';
 import { newObjects } from './new-objects.ts';
 import { projectedCommit, type ProjectionSigner } from './projected-commit.ts';
-import type { ProjectionRepository, ProjectionState } from './projection-repository.ts';
+import type { ProjectionRepository, ProjectionState, Written } from './projection-repository.ts';
 
 /** A pack is written when it has so much: a long history does not have to fit into memory. */
 const FLUSH_BYTES = 16 * 1024 * 1024;
@@ -69,7 +69,7 @@ export class ProjectionChain {
   }
 
   /** @returns what the projection now is; `raced` when another process moved it first */
-  async finish(now: Date): Promise<Omit<ProjectionState, 'boot'> | 'empty' | 'raced'> {
+  async finish(now: Date): Promise<Written | 'empty' | 'raced'> {
     const tip = this.#tip;
     if (tip === undefined) return 'empty';
     const state = { tip: tip.commit, tree: tip.tree, source: tip.source };

@@ -17,12 +17,16 @@ const ProjectionState = Type.Object({
   tree: Type.String(),
   /** The commit of the shared repository that the tip was made of. */
   source: Type.String(),
+  /** `refs/heads/<branch>`. */
+  ref: Type.String(),
   /** Packs added since the last tidying. */
   packs: Type.Integer(),
   /** In which life of the machine it was last written or checked. */
   boot: Type.String(),
 });
 export type ProjectionState = Static<typeof ProjectionState>;
+/** The part of it that follows from what was written. */
+export type Written = Omit<ProjectionState, 'boot' | 'ref'>;
 
 const STATE_FILE = 'projection.json';
 const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n';
@@ -52,16 +56,12 @@ export class ProjectionRepository {
    * What it holds, as far as files tell: `empty` without a commit, `unsure` when git has to be asked.
    */
   async peek(): Promise<ProjectionState | 'missing' | 'empty' | 'unsure'> {
-    const [head, tip, state] = await Promise.all([
-      readFile(join(this.path, 'HEAD'), 'utf8').catch(ifMissing),
-      readLooseRef(this.path, this.#ref),
-      this.readState(),
-    ]);
+    const [tip, state] = await Promise.all([readLooseRef(this.path, this.#ref), this.readState()]);
+    if (tip !== undefined && state?.tip === tip && state.ref === this.#ref && state.boot === this.#boot) return state;
+    const head = await readFile(join(this.path, 'HEAD'), 'utf8').catch(ifMissing);
     if (head === undefined) return 'missing';
-    // Of another branch, or half written.
-    if (head !== `ref: ${this.#ref}\n`) return 'unsure';
-    if (tip === undefined) return state === undefined ? 'empty' : 'unsure';
-    return state?.tip === tip && state.boot === this.#boot ? state : 'unsure';
+    // One of another branch is none of this.
+    return tip === undefined && state === undefined && head === `ref: ${this.#ref}\n` ? 'empty' : 'unsure';
   }
 
   /** Asks git whether it is whole, and the tip what it is. `damaged`: it is of no use. */
@@ -72,7 +72,8 @@ export class ProjectionRepository {
       await this.#git(['fsck', '--strict', '--no-dangling', '--no-progress'], signal);
       const commit = readProjectedCommit(await this.#git(['cat-file', 'commit', tip], signal));
       if (commit === undefined) return 'damaged';
-      const state = { tip, ...commit, packs: await this.#countPacks(), boot: this.#boot };
+      const packs = await this.#countPacks();
+      const state = { tip, ...commit, ref: this.#ref, packs, boot: this.#boot };
       await this.writeState(state);
       return state;
     } catch (error) {
@@ -117,19 +118,13 @@ export class ProjectionRepository {
   /** Adds a pack's objects. A pack counts when its index is there, so that comes last. */
   async addPack(pack: IndexedPack): Promise<void> {
     const folder = join(this.path, 'objects', 'pack');
-    const files = [
-      ['pack', pack.pack],
-      ['idx', pack.index],
-    ] as const;
-    for (const [extension, bytes] of files) {
-      const draft = join(folder, `tmp_${extension}_${randomUUID()}`);
-      await writeFile(draft, bytes, { mode: 0o444 });
-      await rename(draft, join(folder, `pack-${pack.name}.${extension}`));
-    }
+    const [name, draft] = [join(folder, `pack-${pack.name}`), join(folder, `tmp_idx_${randomUUID()}`)];
+    await Promise.all([writeFile(`${name}.pack`, pack.pack), writeFile(draft, pack.index)]);
+    await rename(draft, `${name}.idx`);
   }
 
   /** Moves the branch by compare-and-swap. @returns whether it was moved */
-  async move(before: string | undefined, next: Omit<ProjectionState, 'boot'>, now: Date): Promise<boolean> {
+  async move(before: string | undefined, next: Written, now: Date): Promise<boolean> {
     const unmoved = await moveBranch({
       repository: this.path,
       ref: this.#ref,
@@ -139,7 +134,7 @@ export class ProjectionRepository {
       isDerived: true,
     });
     if (unmoved !== undefined) return false;
-    await this.writeState({ ...next, boot: this.#boot });
+    await this.writeState({ ...next, ref: this.#ref, boot: this.#boot });
     return true;
   }
 
@@ -166,7 +161,7 @@ export class ProjectionRepository {
       return text === undefined ? undefined : parseState(JSON.parse(text));
     } catch {
       // Spoiled: git is asked instead.
-      return { tip: '', tree: '', source: '', packs: 0, boot: '' };
+      return { tip: '', tree: '', source: '', ref: '', packs: 0, boot: '' };
     }
   }
 

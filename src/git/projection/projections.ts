@@ -7,7 +7,7 @@ import { EMPTY_TREE_ID } from '../git-object.ts';
 import { bootId } from './boot-id.ts';
 import type { ProjectionSigner } from './projected-commit.ts';
 import { ProjectionChain } from './projection-chain.ts';
-import { ProjectionRepository, type ProjectionState } from './projection-repository.ts';
+import { ProjectionRepository, type ProjectionState, type Written } from './projection-repository.ts';
 import type { AcceptedPush, DirectoryChange, ProjectionTarget } from './projection-target.ts';
 import { directoryTree, isDirectoryOfCluster, sourceHistory } from './source-history.ts';
 import { SourceViews, type SourceView } from './source-views.ts';
@@ -231,7 +231,7 @@ export class Projections implements Disposable {
     return undefined;
   }
 
-  #note(target: ProjectionTarget, end: Omit<ProjectionState, 'boot'> | 'empty' | 'raced'): boolean {
+  #note(target: ProjectionTarget, end: Written | 'empty' | 'raced'): boolean {
     if (end === 'raced') return false;
     if (end !== 'empty' && end.packs >= MANY_PACKS) this.#crowded.add(target.name);
     return true;
