@@ -21,8 +21,19 @@ const AGENT_CALLS: Readonly<Record<string, { readonly open?: true; readonly body
   'POST /api/agent/credentials/recover': { open: true },
 };
 
+/** A repository of a host that does not answer. */
+const REPOSITORY = {
+  url: 'https://127.0.0.1:1/acme/fleet.git',
+  host: 'git',
+  write: { kind: 'token', token: 'a-token-of-nobody' },
+};
+/** Routes that make what they name. */
+const MAKES: Readonly<Record<string, number>> = { 'PUT /catalog/:name': 200, 'PUT /repositories/:name': 201 };
+
 /** What routes of something that has a name need, so that nothing but the name is wrong. */
 const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
+  'PUT /repositories/:name': { body: REPOSITORY },
+  'PUT /repositories/:name/credentials': { body: { write: REPOSITORY.write } },
   'POST /repositories/:name/layout': { body: { layout: 'sharded' } },
   'GET /repositories/:name/diff': { query: `?from=${'a'.repeat(40)}&to=${'b'.repeat(40)}` },
   'GET /repositories/:name/blame': { query: '?cluster=prod-eu&namespace=shop&name=podinfo' },
@@ -110,7 +121,10 @@ async function refusals(of: Tenant): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  plane = await RunningControlPlane.start(systemClock, { SERVICE_RATE_LIMIT_REGISTER: '1000' });
+  plane = await RunningControlPlane.start(systemClock, {
+    SERVICE_RATE_LIMIT_REGISTER: '1000',
+    SERVICE_GIT_ALLOW_PRIVATE: 'true',
+  });
   ours = await newTenant('prod-eu', plane.token);
   neighbour = await newTenant('prod-us', plane.token);
   theirs = await newTenant('prod-eu', plane.addOrganization('other'));
@@ -211,17 +225,18 @@ describe('A13: across clusters and organizations', () => {
     const url = 'https://hooks.example.com/services/ours';
     expect((await plane.call('POST', '/channel/webhooks', { name: 'chat', url })).status).toBe(201);
     await plane.call('PUT', '/catalog/only-ours', PODINFO_ENTRY);
+    await plane.call('PUT', '/repositories/only-ours', REPOSITORY);
     const before = plane.query('SELECT * FROM catalog_entries WHERE organization_id <> ?', 'org-other');
     const as = { token: theirs.admin };
     for (const route of adminRoutes.filter((candidate) => /:(webhook|name)\b/.test(candidate))) {
       const [method = '', pattern = ''] = route.split(' ');
       const path = pattern.replace(':webhook', 'chat').replace(':name', 'only-ours').replace(':commit', 'a'.repeat(40));
-      const body = method === 'PUT' ? PODINFO_ENTRY : NAMED[route]?.body;
+      const body = NAMED[route]?.body ?? (method === 'PUT' ? PODINFO_ENTRY : undefined);
       const answer = await plane.call(method, `${path}${NAMED[route]?.query ?? ''}`, body, as);
-      // To put an entry makes one of their own.
-      expect([route, answer.status]).toEqual([route, method === 'PUT' ? 200 : 404]);
-      if (method === 'PUT')
-        plane.execute("DELETE FROM catalog_entries WHERE organization_id = 'org-other' AND name = 'only-ours'");
+      // To put an entry or a repository makes one of their own.
+      expect([route, answer.status]).toEqual([route, MAKES[route] ?? 404]);
+      for (const table of ['catalog_entries', 'repositories'])
+        plane.execute(`DELETE FROM ${table} WHERE organization_id = 'org-other' AND name LIKE '%only-ours'`);
     }
     const { body: webhooks } = await plane.call('GET', '/channel/webhooks');
     expect(webhooks['items']).toMatchObject([{ name: 'chat' }]);

@@ -29,6 +29,13 @@ interface Act {
   readonly body?: () => unknown;
 }
 
+/** A repository of a host that does not answer. */
+const OTHER = {
+  url: 'https://127.0.0.1:1/acme/fleet.git',
+  host: 'git',
+  write: { kind: 'token', token: 'a-token-of-nobody' },
+};
+
 /** Every act that the admin API has, in an order in which each changes something. */
 const ACTS: readonly Act[] = [
   { route: 'PUT /catalog/:name', path: () => '/catalog/podinfo', body: () => PODINFO, audited: 'CatalogEntryUpdated' },
@@ -130,6 +137,26 @@ const ACTS: readonly Act[] = [
     body: () => ({ layout: 'sharded' }),
     audited: 'RepositoryLayoutMoved',
   },
+  {
+    route: 'PUT /repositories/:name',
+    path: () => '/repositories/other',
+    body: () => OTHER,
+    audited: 'RepositoryCreated',
+  },
+  {
+    route: 'PUT /repositories/:name',
+    path: () => '/repositories/other',
+    body: () => OTHER,
+    audited: 'RepositoryUpdated',
+  },
+  {
+    route: 'PUT /repositories/:name/credentials',
+    path: () => '/repositories/other/credentials',
+    body: () => ({ read: OTHER.write }),
+    audited: 'RepositoryCredentialsReplaced',
+  },
+  { route: 'POST /repositories/:name/probe', path: () => '/repositories/other/probe', audited: 'RepositoryProbed' },
+  { route: 'DELETE /repositories/:name', path: () => '/repositories/other', audited: 'RepositoryDeleted' },
   { route: 'POST /admin-tokens', body: () => ({ name: 'anna' }), audited: 'AdminTokenCreated' },
   { route: 'DELETE /admin-tokens/:token', path: () => '/admin-tokens/anna', audited: 'AdminTokenDeleted' },
   {
@@ -148,7 +175,10 @@ async function entries(): Promise<{ readonly id: number; readonly kind: string; 
 }
 
 beforeAll(async () => {
-  plane = await RunningControlPlane.start(systemClock, { SERVICE_CHANNEL_ALLOW_PRIVATE: 'true' });
+  plane = await RunningControlPlane.start(systemClock, {
+    SERVICE_CHANNEL_ALLOW_PRIVATE: 'true',
+    SERVICE_GIT_ALLOW_PRIVATE: 'true',
+  });
   receiver = await WebhookReceiver.start();
   const id = await plane.newCluster('prod-eu');
   for (const name of ['merged', 'rejected', 'superseded']) storeProposal(plane, id, name);

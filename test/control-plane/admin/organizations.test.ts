@@ -36,6 +36,10 @@ describe('two organizations', () => {
     ['GET', '/intents/{intent}'],
     ['GET', '/catalog/podinfo'],
     ['POST', '/repositories/fleet/read-credential'],
+    ['GET', '/repositories/fleet'],
+    ['POST', '/repositories/fleet/probe'],
+    ['PUT', '/repositories/fleet/credentials', { write: { kind: 'token', token: 'a-token-of-theirs' } }],
+    ['DELETE', '/repositories/fleet'],
   ] as const)('answers 404 to %s %s of the other', async ([method, path, body]) => {
     // The audit grows by the attempt alone (A13).
     const traces = async () => ({ ...((await plane.traces()) as object), audit: auditedActs() });
@@ -78,7 +82,13 @@ describe('two organizations', () => {
       .toBe('delivered');
     expect(await plane.committedIntents()).toEqual([ourIntent]);
     expect((await plane.call('GET', '/repositories', undefined, options)).body['items']).toEqual([
-      { name: 'fleet', url: `${plane.url}/git/other/fleet.git`, branch: 'main', layout: 'flat' },
+      {
+        name: 'fleet',
+        host: 'embedded',
+        url: `${plane.url}/git/other/fleet.git`,
+        branch: 'main',
+        layout: 'flat',
+      },
     ]);
   });
 });

@@ -18,6 +18,12 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
   'POST /clusters/:cluster/accept-removals': { revision: 'a'.repeat(40) },
   'POST /proposals/:proposal/comment': { comment: 'a' },
+  'PUT /repositories/:name': {
+    url: 'https://git.example.com/acme/fleet.git',
+    host: 'git',
+    write: { kind: 'token', token: 'a-token-of-nobody' },
+  },
+  'PUT /repositories/:name/credentials': { write: { kind: 'token', token: 'a-token-of-nobody' } },
   'POST /admin-tokens': { name: 'anna' },
   'POST /repositories/:name/layout': { layout: 'sharded' },
   'POST /clusters/:cluster/trust-revision': { revision: 'a'.repeat(40) },
