@@ -131,7 +131,9 @@ describe('where signed commits are required', () => {
     const tip = push(plane, { [B]: manifest('b') });
     expect(await read()).toEqual([['a.yaml', 'b.yaml'], []]);
     const successor = new Signer(remote, 'successor');
-    const revoked = await read([successor.allowed]);
+    run.tell({ allowedSigners: [successor.allowed] });
+    // At once: nothing waits for the next look at the remote.
+    const revoked = names(await run.next());
     expect(revoked).toEqual(refused(`commit ${tip} is signed by the key`));
     const vouched = await read([successor.allowed], remote.treeOf('clusters/eu'));
     expect(vouched).toEqual([['a.yaml', 'b.yaml'], []]);
