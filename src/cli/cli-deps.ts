@@ -3,4 +3,6 @@ export interface CliDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Whether `out` is a terminal, which shows colours. */
+  readonly isTerminal?: boolean;
 }

@@ -74,9 +74,7 @@ function inWords(
       error.status === 401
         ? `Put an admin token of this control plane into ${tokenFile}`
         : error.status === 404
-          ? path.startsWith('/channel/webhooks')
-            ? 'See which webhooks there are: servicectl channel webhooks list'
-            : 'See which clusters there are: servicectl clusters list'
+          ? whereToLook(path)
           : undefined;
     const id = error.requestId === '' ? '' : `, request ${error.requestId}`;
     return new CliError(EXIT.failed, `${error.message} (${error.code}${id})`, next, { cause: error });
@@ -86,6 +84,18 @@ function inWords(
   return new CliError(EXIT.failed, `${baseUrl} ${what}`, `See whether it is there: curl ${baseUrl}/healthz`, {
     cause: error,
   });
+}
+
+const LISTS: readonly (readonly [path: string, what: string])[] = [
+  ['/channel/webhooks', 'webhooks there are: servicectl channel webhooks list'],
+  ['/proposals', 'proposals there are: servicectl proposals list --state all'],
+  ['/admin-tokens', 'tokens there are: servicectl admin-tokens list'],
+  ['', 'clusters there are: servicectl clusters list'],
+];
+
+/** What was not found is in no list; the list says what is. */
+function whereToLook(path: string): string {
+  return `See which ${LISTS.find(([prefix]) => path.startsWith(prefix))?.[1] ?? ''}`;
 }
 
 function reasonOf(error: unknown): string {

@@ -6,4 +6,5 @@ process.exitCode = await servicectl(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  isTerminal: process.stdout.isTTY,
 });

@@ -13,6 +13,7 @@ import { addGitCommands } from './git-commands.ts';
 import { addMoveLayoutCommand } from './move-layout-command.ts';
 import { addNamespaceCommands } from './namespace-commands.ts';
 import { addOperatorCommands } from './operator-commands.ts';
+import { addProposalCommands } from './proposal-commands.ts';
 import { addRecoveryKeyCommands } from './recovery-key-commands.ts';
 import { addResealCommand } from './reseal-command.ts';
 import { addSigningKeyCommands } from './signing-key-commands.ts';
@@ -38,6 +39,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addSigningKeyCommands(program, deps);
   addCommitSigningCommands(program, deps);
   addAdminTokenCommands(program, deps);
+  addProposalCommands(program, deps);
   addRecoveryKeyCommands(program, deps);
   addResealCommand(program, deps);
   addClientAuthorityCommand(program, deps);

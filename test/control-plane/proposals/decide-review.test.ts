@@ -48,9 +48,9 @@ function after(standing: Standing, what: ReviewAct | ReviewEvent): Standing {
 // What closes a proposal is rare, so that long lives are tried too.
 const acts = fc.record({
   kind: fc.oneof(
-    { weight: 12, arbitrary: fc.constantFrom('approve', 'merge', 'comment') },
-    { weight: 1, arbitrary: fc.constantFrom('reject', 'supersede') },
-  ) as fc.Arbitrary<ReviewAct['kind']>,
+    { weight: 12, arbitrary: fc.constantFrom<ReviewAct['kind']>('approve', 'merge', 'comment') },
+    { weight: 1, arbitrary: fc.constantFrom<ReviewAct['kind']>('reject', 'supersede') },
+  ),
   by: fc.constantFrom(...PEOPLE),
   revision: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined, freq: 3 }),
 });

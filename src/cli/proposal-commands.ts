@@ -1,0 +1,113 @@
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { CliDeps } from './cli-deps.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { listAll } from './list-all.ts';
+import { diffText, proposalTable, proposalText, type ListedProposal, type ShownDiff } from './proposal-text.ts';
+
+const STATES = ['open', 'merging', 'merged', 'rejected', 'superseded', 'failed'] as const;
+
+interface ActOptions extends ConnectionOptions {
+  readonly comment?: string;
+  readonly revision?: number;
+}
+
+type Output = ConnectionOptions & { readonly output: 'text' | 'json' };
+
+/** What each act does, and what is said when it is done. */
+const ACTS = {
+  approve: {
+    does: 'approves a proposal; the approval that was still missing merges it, unless its cluster says manual',
+  },
+  reject: { does: 'rejects a proposal for good: its intent fails with the comment' },
+  comment: { does: 'says something about a proposal' },
+  merge: { does: 'merges a proposal that has the approvals that it needs' },
+  supersede: { does: 'withdraws a proposal' },
+} as const;
+
+/** `servicectl proposals list|show|diff|approve|reject|comment|merge|supersede` */
+export function addProposalCommands(program: Command, deps: CliDeps): void {
+  const proposals = program.command('proposals').description('intents that wait for approval, and what became of them');
+
+  withConnection(proposals.command('list'))
+    .description('prints the proposals, the newest first: those that are open, unless another state is asked for')
+    .option('--cluster <cluster>', 'of one cluster alone: slug or id')
+    .addOption(new Option('--state <state>', 'in one state').choices([...STATES, 'all']).default('open'))
+    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
+    .action(
+      async (
+        options: ConnectionOptions & {
+          readonly cluster?: string;
+          readonly state: string;
+          readonly output: 'table' | 'json';
+        },
+      ) => {
+        const query = new URLSearchParams();
+        if (options.cluster !== undefined) query.set('cluster', options.cluster);
+        if (options.state !== 'all') query.set('state', options.state);
+        const text = query.size === 0 ? '' : `?${query.toString()}`;
+        const items = await listAll<ListedProposal>(options, deps, `/proposals${text}`);
+        deps.out(options.output === 'json' ? json({ items }) : proposalTable(items));
+      },
+    );
+
+  withConnection(proposals.command('show'))
+    .argument('<proposal>', 'id; see servicectl proposals list')
+    .description('prints a proposal with its approvals, reviews and what it changes')
+    .addOption(outputOption())
+    .action(async (id: string, options: Output) => {
+      const proposal = await callControlPlane<ListedProposal>(options, deps, 'GET', at(id));
+      deps.out(options.output === 'json' ? json(proposal) : proposalText(proposal));
+    });
+
+  withConnection(proposals.command('diff'))
+    .argument('<proposal>', 'id; see servicectl proposals list')
+    .description('prints what a proposal changes as a unified diff, which patch and editors read')
+    .addOption(outputOption())
+    .action(async (id: string, options: Output) => {
+      const diff = await callControlPlane<ShownDiff>(options, deps, 'GET', `${at(id)}/diff`);
+      deps.out(options.output === 'json' ? json(diff) : diffText(diff, deps.isTerminal === true));
+    });
+
+  for (const [verb, { does }] of Object.entries(ACTS)) {
+    const command = withConnection(proposals.command(verb))
+      .argument('<proposal>', 'id; see servicectl proposals list')
+      .description(does)
+      .option('--revision <number>', 'only if this is still its revision: the one that was looked at', wholeNumber);
+    const said = '--comment <text>';
+    if (verb === 'comment') command.requiredOption(said, 'what is said');
+    else command.option(said, 'why');
+    command.action(async (id: string, { comment, revision, ...options }: ActOptions) => {
+      const body = {
+        ...(comment === undefined ? {} : { comment }),
+        ...(revision === undefined ? {} : { revision }),
+      };
+      const proposal = await callControlPlane<ListedProposal>(options, deps, 'POST', `${at(id)}/${verb}`, body);
+      deps.out(`${id}: ${stateText(proposal)}\n`);
+    });
+  }
+}
+
+function stateText({ state, approvals: { given, missing } }: ListedProposal): string {
+  if (state !== 'open') return state;
+  const roles = Object.entries(missing.roles).map(([role, count]) => `${count} of role ${role}`);
+  const count = missing.count === 0 ? [] : [`${missing.count} more`];
+  const waits = [...count, ...roles].join(', ');
+  return `open, approved by ${given.length}${waits === '' ? '; it can be merged' : `, waits for ${waits}`}`;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 1.');
+  return Number(text);
+}
+
+function outputOption(): Option {
+  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
+}
+
+function at(id: string): string {
+  return `/proposals/${encodeURIComponent(id)}`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
