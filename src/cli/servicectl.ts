@@ -15,6 +15,7 @@ import { addNamespaceCommands } from './namespace-commands.ts';
 import { addOperatorCommands } from './operator-commands.ts';
 import { addProposalCommands } from './proposal-commands.ts';
 import { addRecoveryKeyCommands } from './recovery-key-commands.ts';
+import { addRepositoryCommands } from './repository-commands.ts';
 import { addResealCommand } from './reseal-command.ts';
 import { addSigningKeyCommands } from './signing-key-commands.ts';
 
@@ -40,6 +41,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addCommitSigningCommands(program, deps);
   addAdminTokenCommands(program, deps);
   addProposalCommands(program, deps);
+  addRepositoryCommands(program, deps);
   addRecoveryKeyCommands(program, deps);
   addResealCommand(program, deps);
   addClientAuthorityCommand(program, deps);
