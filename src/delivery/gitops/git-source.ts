@@ -204,7 +204,7 @@ export class GitSource implements Source {
       scope: 'partial',
       objects: [],
       removals: [],
-      faults: [{ key: target.path, reason: reasonOf(fault), message }],
+      faults: [{ key: target.path === '' ? target.branch : target.path, reason: reasonOf(fault), message }],
     };
   }
 
