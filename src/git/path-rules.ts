@@ -1,6 +1,8 @@
-/** Code points that HFS+ ignores in names: with one of them in it, `.g\u200cit` is `.git` there. */
-// eslint-disable-next-line no-misleading-character-class -- the joiners are listed one by one on purpose
-const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/;
+/**
+ * Characters that show nothing. HFS+ ignores some of them in names (`next_hfs_char` in git's utf8.c): with one of them in
+ * it, `.g\u200cit` is `.git` there. The others let two names look alike.
+ */
+const UNSEEN = /\p{Cf}/u;
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const MAX_COMPONENT_BYTES = 255;
@@ -12,10 +14,15 @@ export function componentFault(component: string): string | undefined {
   if (component === '.' || component === '..') return `has the segment "${component}"`;
   if (component.includes('/') || component.includes('\\')) return 'has a slash inside a segment';
   if (CONTROL.test(component)) return 'has a control character';
-  if (IGNORED_BY_HFS.test(component)) return 'has a character that some file systems ignore';
+  if (!component.isWellFormed()) return 'has half a character';
+  if (UNSEEN.test(component)) return 'has a character that some file systems ignore';
   if (component.includes(':')) return 'has a colon';
   if (/[. ]$/.test(component)) return 'has a segment that ends in a dot or a space';
-  if (/^(\.git|git~\d+)$/i.test(component)) return `has the segment "${component}"`;
+  // `.git` on any file system, its short names on NTFS (`is_ntfs_dotgit` in git's path.c), and what tells git what to do:
+  // `.gitmodules`, `.gitattributes`.
+  if (/^(\.git|git~\d|git(mod|att|ign)~\d|gi(7eba|7d29|250a)~\d)/i.test(component)) {
+    return `has the segment "${component}"`;
+  }
   if (Buffer.byteLength(component) > MAX_COMPONENT_BYTES)
     return `has a segment of more than ${MAX_COMPONENT_BYTES} bytes`;
   return undefined;

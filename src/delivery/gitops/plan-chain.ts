@@ -96,7 +96,12 @@ export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly Delive
   }
   const ids = new Map<string, string>();
   for (const directory of directories) {
-    ids.set(directory, (await findTree(overlay, current.root, directory)) ?? EMPTY_TREE_ID);
+    try {
+      ids.set(directory, (await findTree(overlay, current.root, directory)) ?? EMPTY_TREE_ID);
+    } catch (error) {
+      // A link stands above it: each of its intents was refused for that, and the others go on.
+      if (!(error instanceof TreeEditError)) throw error;
+    }
   }
   return { commits, unchanged, superseded, moved, refused, tip: current, directories: ids };
 }
