@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Receipt } from '../../../src/delivery/delivery.ts';
 import type { FetchLike } from '../../../src/git/receive-pack.ts';
-import { systemClock } from '../../../src/runtime/clock.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { git, type GitServer } from '../../git/git-server.ts';
 import { isPush, pushesThrough, report } from './refusing-host.ts';
@@ -22,34 +21,6 @@ afterEach(async () => {
 });
 
 describe('GitopsDelivery when others write too', () => {
-  it('lands every commit of twenty writers at once on one branch, without rewriting anything', async () => {
-    const before = await onServer(server, 'rev-parse', 'main');
-    await using stack = new AsyncDisposableStack();
-    const writers = Array.from({ length: 20 }, (_, index) => {
-      // Most read the repository in place, as they can where the host is embedded; the others have a mirror.
-      const place = index % 4 === 0 ? {} : { localPath: server.path('acme') };
-      const repository = {
-        name: 'acme',
-        url: server.remote('acme'),
-        branch: 'main',
-        layout: 'flat' as const,
-        ...place,
-      };
-      const delivery = stack.use(writerOn(server, { clock: systemClock, repository }));
-      return {
-        delivery,
-        batch: [apply({ slug: `cluster-${index}` }), apply({ slug: `cluster-${index}`, name: 'second' })],
-      };
-    });
-    const commits = await Promise.all(writers.map(async ({ delivery, batch }) => delivered(delivery, batch)));
-    const history = (await onServer(server, 'rev-list', 'main')).split('\n');
-    expect(history.length).toBe(41);
-    expect(history.at(-1)).toBe(before);
-    expect(commits.flat().toSorted()).toEqual(history.slice(0, -1).toSorted());
-    // A straight line: nobody merged.
-    expect(await onServer(server, 'rev-list', '--min-parents=2', 'main')).toBe('');
-  });
-
   it.each([
     ['git', 'non-fast-forward'],
     ['git', 'failed to update ref'],
