@@ -27,6 +27,7 @@ interface ListOptions extends ConnectionOptions {
 
 interface RevokeOptions extends ConnectionOptions, Confirmation {
   readonly reason?: string;
+  readonly trustPresent?: boolean;
 }
 
 const PATH = '/commit-signing-keys';
@@ -69,6 +70,7 @@ export function addCommitSigningCommands(program: Command, deps: CliDeps): void 
   withConfirmation(withConnection(keys.command('revoke')))
     .argument('<id>', 'see servicectl commit-signing-keys list')
     .option('--reason <text>', 'why, for the list and the audit')
+    .option('--trust-present', 'vouches for the directories of all clusters as they are: for a key that nobody misused')
     .description(
       'lets nothing count any more that a key signed; where it is the one that signs, a new one is made first',
     )
@@ -77,7 +79,10 @@ export function addCommitSigningCommands(program: Command, deps: CliDeps): void 
         options,
         `lets no commit count that key ${id} signed, however old. A cluster that requires signed commits and whose directory rests on one applies nothing new, and deletes nothing, until the next commit to it or until somebody vouches for its revision`,
       );
-      const body = options.reason === undefined ? {} : { reason: options.reason };
+      const body = {
+        ...(options.reason === undefined ? {} : { reason: options.reason }),
+        ...(options.trustPresent === true ? { trustPresentRevisions: true } : {}),
+      };
       const at = `${PATH}/${encodeURIComponent(id)}/revoke`;
       const { fingerprint } = await callControlPlane<ListedKey>(options, deps, 'POST', at, body);
       deps.out(`commits signed with ${fingerprint} no longer count\n`);

@@ -54,7 +54,7 @@ describe('servicectl commit-signing-keys', () => {
     expect(added).toBe(`commits that anna@example.com signs with ${fingerprintOf(key)} count (${id})\n`);
     expect(await states()).toContain('added anna@example.com');
     expect(await run(`commit-signing-keys revoke ${id}`)).toMatch(/^2 ! servicectl: nothing was done\. This lets no/);
-    const revoke = `commit-signing-keys revoke ${id} --reason lost --yes`;
+    const revoke = `commit-signing-keys revoke ${id} --reason lost --trust-present --yes`;
     expect(await run(revoke)).toBe(`commits signed with ${fingerprintOf(key)} no longer count\n`);
     expect(await states()).toContain('revoked anna@example.com');
     expect(JSON.parse(await run('commit-signing-keys list -o json')).items).toContainEqual(

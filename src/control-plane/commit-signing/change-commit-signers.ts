@@ -13,6 +13,7 @@ import {
   retireCommitSigningKey,
   revokeCommitSigningKey,
   signsNow,
+  trustPresentRevisions,
 } from '../store/commit-signing-keys.ts';
 import type { CommitSigningKeyRow } from '../store/review-rows.ts';
 import type { Database } from '../store/schema.ts';
@@ -91,12 +92,13 @@ export async function addCommitSigner(
  * From now on nothing counts that this key signed, however old. Where it is the one that signs, a successor takes its place
  * first. Revoked twice is revoked once.
  *
+ * @param key.trustsPresent the admin vouches for the present revision of every cluster that requires signed commits
  * @throws AppError `not_found`, also for a key of another organization
  */
 export async function revokeCommitSigner(
   deps: ChangeSignersDeps,
   admin: AdminIdentity,
-  key: { readonly id: string; readonly reason: string | undefined },
+  key: { readonly id: string; readonly reason: string | undefined; readonly trustsPresent: boolean },
 ): Promise<CommitSigningKeyRow> {
   const successor = await newCommitSigningKey(deps, admin.organization.id);
   return await change(deps, admin, async (trx, rows) => {
@@ -107,10 +109,16 @@ export async function revokeCommitSigner(
     if (signed) await succeed(trx, rows, successor);
     const revoked = { id: row.id, at: deps.clock.now().toISOString(), reason: key.reason ?? null };
     await revokeCommitSigningKey(trx, revoked);
+    const trusted = key.trustsPresent ? await trustPresentRevisions(trx, row.organization_id) : undefined;
+    const parts = [
+      `commits signed with ${nameOf(row)} no longer count`,
+      ...(signed ? [`${nameOf(successor)} signs from now on`] : []),
+      ...(trusted === undefined ? [] : [`the present revisions of ${trusted} clusters are trusted all the same`]),
+    ];
     return {
       row: { ...row, revoked_at: revoked.at, revoked_reason: revoked.reason },
       kind: 'CommitSigningKeyRevoked',
-      summary: `commits signed with ${nameOf(row)} no longer count${signed ? `; ${nameOf(successor)} signs from now on` : ''}${key.reason === undefined ? '' : `: ${key.reason}`}`,
+      summary: `${parts.join('; ')}${key.reason === undefined ? '' : `: ${key.reason}`}`,
     };
   });
 }

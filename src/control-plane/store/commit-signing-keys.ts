@@ -73,3 +73,16 @@ export async function raiseRevisionsOfVerifiers(trx: Kysely<Database>, organizat
     .execute();
   return rows.map(({ id }) => id);
 }
+
+/** Has the clusters that require signed commits read their directories as they are known to be. Answers how many. */
+export async function trustPresentRevisions(trx: Kysely<Database>, organizationId: string): Promise<number> {
+  const { numUpdatedRows } = await trx
+    .updateTable('clusters')
+    .set((eb) => ({ trusted_revision: eb.ref('desired_revision') }))
+    .where('organization_id', '=', organizationId)
+    .where('connectivity_mode', '=', 'gitops')
+    .where('git_settings', 'like', '%"requireSignedCommits":true%')
+    .where('desired_revision', 'is not', null)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -101,6 +101,17 @@ describe('commits of the control plane', () => {
   });
 });
 
+it('are trusted as they are at present where the admin who revokes their key says so', async () => {
+  await plane.call('PATCH', '/clusters/prod-eu', { git: { requireSignedCommits: true } });
+  const [current] = (await plane.call('GET', '/commit-signing-keys')).body['items'];
+  const revocation = { reason: 'yearly', trustPresentRevisions: true };
+  await plane.call('POST', `/commit-signing-keys/${current.id}/revoke`, revocation);
+  const { body: cluster } = await plane.call('GET', '/clusters/prod-eu');
+  expect(cluster['trustedRevision']).toBe((await plane.git('rev-parse', 'main:clusters/prod-eu')).trim());
+  const { items } = (await plane.call('GET', '/audit?kind=CommitSigningKeyRevoked&limit=1')).body;
+  expect(items[0].summary).toMatch(/; the present revisions of 1 clusters are trusted all the same: yearly$/);
+});
+
 describe('the keys of people', () => {
   const publicKey = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
   const anna = { principal: 'anna@example.com', publicKey: `${publicKey} anna@laptop` };

@@ -49,7 +49,14 @@ const AddKey = Type.Object(
 );
 
 const Revocation = Type.Object(
-  { reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) },
+  {
+    reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+    trustPresentRevisions: Type.Optional(
+      Type.Boolean({
+        description: 'vouches for the directories of all clusters that require signed commits, as they are',
+      }),
+    ),
+  },
   { additionalProperties: false },
 );
 
@@ -77,8 +84,8 @@ export function commitSigningKeyRoutes(app: HttpServer, deps: AdminDeps): void {
 
   const revocation = { schema: { params: KeyParams, body: Revocation }, preValidation: bodyMayBeAbsent };
   app.post(`${path}/:key/revoke`, revocation, async (request, reply) => {
-    const { reason } = request.body;
-    const row = await revokeCommitSigner(deps, adminOf(request), { id: request.params.key, reason });
+    const { reason, trustPresentRevisions: trustsPresent = false } = request.body;
+    const row = await revokeCommitSigner(deps, adminOf(request), { id: request.params.key, reason, trustsPresent });
     return await reply.send(viewKey(row));
   });
 }
