@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SkippingClock } from '../../support/skipping-clock.ts';
+import { PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+import { ReviewedCluster } from './reviewed-cluster.ts';
+
+const clock = new SkippingClock();
+let plane: RunningControlPlane;
+
+beforeAll(async () => {
+  plane = await RunningControlPlane.start(clock);
+});
+afterAll(async () => await plane[Symbol.asyncDispose]());
+
+const patch = async (cluster: ReviewedCluster, git: unknown): Promise<void> => {
+  const answer = await plane.call('PATCH', `/clusters/${cluster.slug}`, { git });
+  expect([answer.status, answer.body]).toEqual([200, answer.body]);
+};
+
+/** Lets the loop have its next turn until the proposal is in that state. */
+async function untilSkipping(cluster: ReviewedCluster, id: string, state: string): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      clock.skip(31_000);
+      expect((await cluster.show(id))['state']).toBe(state);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+}
+
+describe('an open proposal, when around it', () => {
+  it('the cluster goes over to direct commits: it stays under review, and a newer intent lands past it', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'direct');
+    const [first, other] = [await cluster.propose({ name: 'a' }), await cluster.propose({ name: 'b' })];
+    await patch(cluster, { review: 'direct' });
+    const direct = await cluster.ask({ name: 'a', action: 'update', chartVersion: '6.6.0' });
+    await plane.until(direct, 'delivered');
+    expect(await cluster.show(first['id'])).toMatchObject({ state: 'superseded' });
+    expect(await cluster.show(other['id'])).toMatchObject({ state: 'open' });
+    await cluster.act(other['id'], 'approve');
+    await cluster.until(other['id'], 'merged');
+    await patch(cluster, { review: 'proposal' });
+    expect((await cluster.propose({ name: 'a', action: 'update', chartVersion: '6.7.0' }))['state']).toBe('open');
+  });
+
+  it('fewer approvals are asked for: what has enough is merged; more: what has not enough is not', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'counts', { requiredApprovals: { count: 2 } });
+    const { id } = (await cluster.propose({ name: 'a' })) as { id: string };
+    await cluster.act(id, 'approve');
+    await patch(cluster, { requiredApprovals: { count: 3 } });
+    expect((await cluster.act(id, 'approve', 'bert')).body).toMatchObject({ state: 'open' });
+    await patch(cluster, { requiredApprovals: { count: 2 } });
+    await untilSkipping(cluster, id, 'merged');
+  });
+
+  it("the approver's token is deleted: the approval no longer counts", async () => {
+    const cluster = await ReviewedCluster.create(plane, 'left', { merge: 'manual' });
+    const { id } = (await cluster.propose()) as { id: string };
+    expect((await cluster.act(id, 'approve', 'anna')).body['approvals'].given).toEqual(['anna-left']);
+    await plane.call('DELETE', '/admin-tokens/anna-left');
+    expect((await cluster.show(id))['approvals'].given).toEqual([]);
+    expect((await cluster.act(id, 'merge', 'bert')).status).toBe(409);
+  });
+
+  it('the cluster is disabled: nothing is merged until it is enabled again', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'off');
+    const { id } = (await cluster.propose()) as { id: string };
+    await plane.call('POST', '/clusters/off/disable');
+    expect((await cluster.act(id, 'approve')).body).toMatchObject({
+      state: 'open',
+      approvals: { missing: { count: 0 } },
+    });
+    expect(await cluster.act(id, 'merge')).toMatchObject({ status: 403, body: { error: 'cluster_disabled' } });
+    await plane.call('POST', '/clusters/off/enable');
+    await untilSkipping(cluster, id, 'merged');
+  });
+
+  it('the catalog entry goes: it fails at its merge with the reason, and so does its intent', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'entry');
+    await plane.call('PUT', '/catalog/gone', PODINFO);
+    await plane.call('PATCH', '/clusters/entry', { allowedCatalogEntries: ['gone'] });
+    const proposal = await cluster.propose({ catalogEntry: 'gone' });
+    plane.execute("DELETE FROM catalog_entries WHERE name = 'gone'");
+    await cluster.act(proposal['id'], 'approve');
+    const failed = await cluster.until(proposal['id'], 'failed');
+    expect(failed['closeReason']).toMatch(/^NotRenderable: /);
+    expect((await plane.until(proposal['intentId'], 'failed'))['reason']).toMatch(/NotRenderable/);
+  });
+
+  it('an uninstall is asked for while the install is still open: it takes its place', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'never');
+    const install = await cluster.propose();
+    const uninstall = await plane.call('POST', '/clusters/never/intents', {
+      action: 'uninstall',
+      namespace: 'shop',
+      name: 'podinfo',
+    });
+    expect(uninstall.status).toBe(202);
+    const { proposal } = await plane.until(uninstall.body['id'], 'proposed');
+    expect((await cluster.show(install['id']))['state']).toBe('superseded');
+    await cluster.act(proposal.id, 'approve');
+    await cluster.until(proposal.id, 'merged');
+  });
+
+  it('the cluster is deleted: its proposals go with it', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'ended');
+    const { id } = (await cluster.propose()) as { id: string };
+    await cluster.act(id, 'comment', 'anna', { comment: 'a' });
+    expect((await plane.call('DELETE', '/clusters/ended?force=true')).status).toBe(204);
+    expect((await plane.call('GET', `/proposals/${id}`)).status).toBe(404);
+    expect(plane.query('SELECT * FROM proposal_reviews WHERE proposal_id = ?', id)).toEqual([]);
+  });
+
+  it('somebody pushed to its branch: the branch is left to them when it is closed', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'pushed');
+    const proposal = await cluster.propose();
+    const other = await cluster.propose({ name: 'other' });
+    await plane.git('update-ref', `refs/heads/${proposal['branch']}`, other['headCommit']);
+    await cluster.act(proposal['id'], 'reject');
+    await cluster.act(other['id'], 'reject');
+    const settled = () =>
+      plane.query(
+        "SELECT branch_settled_at AS at FROM proposals WHERE cluster_id IN (SELECT id FROM clusters WHERE slug = 'pushed')",
+      );
+    await vi.waitFor(() => expect(settled().every(({ at }) => at !== null)).toBe(true), {
+      timeout: 10_000,
+      interval: 20,
+    });
+    const branches = await plane.git('branch', '--list', 'proposals/pushed/*', '--format=%(refname:short)');
+    expect(branches.trim()).toBe(proposal['branch']);
+  });
+});
