@@ -12,6 +12,9 @@ export interface Rejected {
 
 /** Wordings of each host, with where they are known from in `test/git/rejection.test.ts`; the first row that matches decides. */
 const WORDINGS: readonly (readonly [Rejection, RegExp])[] = [
+  // Our own host and hook (examples/git-hooks) name the commits at fault, and their paths, which may hold any of the words
+  // below.
+  ['refused', /\brefused: commit [0-9a-f]{40}: /],
   // A branch that moved. Git: "non-fast-forward", "fetch first", "stale info", "failed to update ref", "cannot lock ref
   // 'refs/heads/main': is at … but expected …". GitLab (Gitaly): "incorrect old value provided", "reference does not
   // point to expected object", "reference already exists". JGit: "lock error", "LOCK_FAILURE". libgit2: "old reference

@@ -99,9 +99,9 @@ export async function git(cwd: string, args: readonly string[], options: RunGitO
 }
 
 /** What git says when it fails; throws when it does not fail. */
-export async function gitFailure(cwd: string, args: readonly string[]): Promise<string> {
+export async function gitFailure(cwd: string, args: readonly string[], options: RunGitOptions = {}): Promise<string> {
   try {
-    await git(cwd, args);
+    await git(cwd, args, options);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

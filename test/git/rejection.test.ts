@@ -113,6 +113,12 @@ describe('classifyRejection', () => {
     ['git', 'unpacker error', 'fatal: pack has 1 unresolved delta', 'moved'],
     ['git', 'pre-receive hook declined', 'no', 'refused'],
     ['git', 'hook declined', '', 'refused'],
+    [
+      'our hook, with a path that holds other words',
+      'hook declined',
+      `refused: commit ${'a'.repeat(40)}: the path x/archived-maintenance.yaml lies outside clusters/eu`,
+      'refused',
+    ],
     ['git', 'unpacker error', 'error: object 1234: hasDotgit: contains .git', 'refused'],
     ['git', 'unpacker error', 'fatal: write error: No space left on device', 'unavailable'],
     ['GitHub', "cannot lock ref 'refs/heads/main': is at 9a2f5c1 but expected 52e4a9b", '', 'moved'],
