@@ -205,6 +205,8 @@ describe('A13: across clusters and organizations', () => {
     const bodies: Readonly<Record<string, unknown>> = {
       'POST /clusters/:cluster/intents': INSTALL,
       'PATCH /clusters/:cluster': { displayName: 'theirs now' },
+      'POST /clusters/:cluster/trust-revision': { revision: 'a'.repeat(40) },
+      'POST /clusters/:cluster/accept-removals': { revision: 'a'.repeat(40) },
       'POST /proposals/:proposal/comment': { comment: 'ours now' },
     };
     for (const route of adminRoutes.filter((candidate) => /:(cluster|intent|job|proposal)\b/.test(candidate))) {
