@@ -36,7 +36,8 @@ export function parseRepositoryUrl(text: string): RepositoryAddress | string {
   if (url.search !== '' || url.hash !== '') return 'must not hold a query or a fragment';
   const path = url.pathname.replace(/^\/+|\/+$/g, '');
   const parts = path.split('/');
-  if (!PATH.test(path) || parts.some((part) => part === '' || part === '.' || part === '..')) {
+  // The parser takes `..` away, also where it is written `%2e%2e`: the text itself is looked at.
+  if (!PATH.test(path) || parts.includes('') || /%|[:/]\.{1,2}(?:\/|$)/.test(text)) {
     return 'must name a repository by letters, digits and . _ ~ + @ - alone';
   }
   const projectPath = path.replace(/\.git$/, '');
