@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { FakeGitHost } from '../../support/git-hosts/fake-host.ts';
+import type { FakeGitHost } from '../../support/git-hosts/fake-host.ts';
 import { HOSTS } from '../../delivery/proposal-hosts/host-api.ts';
 import type { Answer } from '../running-control-plane.ts';
 import { HostedStage, POLL_MS } from './hosted-stage.ts';
@@ -45,7 +45,7 @@ describe.each(HOSTS)('proposals on $shape.kind', ({ shape }) => {
     const { intentId, hostNumber } = await stage.propose({ name: 'polled' });
     await fake.mergeOnHost(hostNumber, 'squash');
     stage.clock.skip(5 * POLL_MS);
-    await stage.untilState(intentId, 'merged');
+    expect(await stage.untilState(intentId, 'merged')).toMatchObject({ hostNumber });
   });
 
   test('closed on the host it is rejected, with who did it', async () => {

@@ -119,6 +119,19 @@ export class HostedStage implements AsyncDisposable {
     );
   }
 
+  /** Waits until the host was asked nothing for a moment. */
+  async quiet(): Promise<void> {
+    let calls = -1;
+    await vi.waitFor(
+      () => {
+        const before = calls;
+        calls = this.fake.calls.length;
+        if (calls !== before) throw new Error('the host is still being asked');
+      },
+      { timeout: 10_000, interval: 150 },
+    );
+  }
+
   /** Calls of the API since, without reads of single requests' reviews. */
   callsSince(from: number): string[] {
     return this.fake.calls.slice(from).map(({ method, path, status }) => `${method} ${path} ${status}`);

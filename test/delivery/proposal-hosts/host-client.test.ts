@@ -127,3 +127,13 @@ test('gives the reason of an abort, whatever the host does', async () => {
   const aborted = AbortSignal.abort(new Error('stopping'));
   expect(await failure(host.find(1, aborted))).toMatchObject({ message: 'stopping' });
 });
+
+test('writes to GitHub a second apart, whatever they are about, and reads without waiting', async () => {
+  const { fake, pauses } = await start(() => ({ status: 201, body: {} }));
+  const slept: number[] = [];
+  const clock = { now: () => new Date(Date.UTC(2026, 5, 1)), sleep: async (ms: number) => void slept.push(ms) };
+  const one = new GithubHost(apiOf(fake, { clock, pauses }));
+  const other = new GithubHost(apiOf(fake, { clock, pauses, name: 'other' }));
+  for (const host of [one, other, one]) await host.comment(1, 'hello', stop);
+  expect(slept).toEqual([1000, 2000]);
+});

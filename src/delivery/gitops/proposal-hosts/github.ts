@@ -50,6 +50,8 @@ export class GithubHost implements PolledHost {
       title: 'GitHub',
       headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
       authorization: (token) => `Bearer ${token}`,
+      // docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+      writeGapMs: 1000,
       needs:
         "the permissions 'Pull requests: read and write' and 'Contents: read and write' (of a classic token: the scope 'repo')",
     });

@@ -34,6 +34,8 @@ export interface HostManners {
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly authorization: (token: string) => string;
+  /** Between two requests that change something, where the host asks for a pause. */
+  readonly writeGapMs?: number;
   /** What a credential needs for pull or merge requests, to be said where it is missing. */
   readonly needs: string;
 }
@@ -105,6 +107,8 @@ export class HostClient {
     const { title } = this.#manners;
     const paused = pauses.leftMs(this.#origin);
     if (paused > 0) throw new HostPaused(title, paused);
+    const turnMs = request.method === 'GET' ? 0 : pauses.takeTurn(this.#origin, this.#manners.writeGapMs ?? 0);
+    if (turnMs > 0) await this.#api.clock.sleep(turnMs, signal);
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const bounded = AbortSignal.any([signal, timeout]);
     let response: Response;

@@ -11,6 +11,7 @@ const LONGEST_MS = 3_600_000;
 export class HostPauses {
   readonly #clock: Clock;
   readonly #until = new Map<string, number>();
+  readonly #written = new Map<string, number>();
 
   constructor(deps: { readonly clock: Clock }) {
     this.#clock = deps.clock;
@@ -21,6 +22,14 @@ export class HostPauses {
     const left = (this.#until.get(origin) ?? 0) - this.#clock.now().getTime();
     if (left <= 0) this.#until.delete(origin);
     return Math.max(0, left);
+  }
+
+  /** Takes the next turn to write: answers in how many milliseconds that is. Turns are `gapMs` apart. */
+  takeTurn(origin: string, gapMs: number): number {
+    const now = this.#clock.now().getTime();
+    const at = Math.max(now, (this.#written.get(origin) ?? Number.NEGATIVE_INFINITY) + gapMs);
+    this.#written.set(origin, at);
+    return at - now;
   }
 
   /** Reads what an answer says of limits. Answers how long the host is left alone now, where it is. */
