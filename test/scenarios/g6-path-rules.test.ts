@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { directoryFiles } from '../../src/delivery/gitops/read-directory.ts';
 import { clusterDirectory } from '../../src/delivery/gitops/layout.ts';
 import { checkPush } from '../../src/git/embedded-host/check-push.ts';
 import { GitTree } from '../../src/git/git-tree.ts';
@@ -245,29 +244,5 @@ describe('G6: at the embedded host', () => {
     ]) {
       expect([path, judge(path)]).toMatchObject([path, { kind: 'refused' }]);
     }
-  });
-});
-
-describe("G6: in the operator's reader", () => {
-  const read = (mode: string, type: string, path: string): unknown =>
-    directoryFiles([{ mode, type, id: 'a'.repeat(40), path: `clusters/prod-eu/${path}` }], 'clusters/prod-eu/');
-
-  it('follows no link at any level and takes no file that is not in its place', () => {
-    for (const path of [
-      'apps',
-      'apps/shop',
-      'apps/shop/x.yaml',
-      'operations',
-      'tombstones/shop',
-      'tombstones/shop/x.json',
-    ]) {
-      expect(read('120000', 'blob', path)).toMatchObject([{ kind: 'fault', fault: { reason: 'ManifestRefused' } }]);
-      expect(read('160000', 'commit', path)).toMatchObject([{ kind: 'fault', fault: { reason: 'ManifestRefused' } }]);
-    }
-    for (const path of ['apps/x.yaml', 'apps/shop/deep/x.yaml', 'apps/shop/x.yml', 'tombstones/shop/x.yaml']) {
-      expect(read('100644', 'blob', path)).toMatchObject([{ kind: 'fault', fault: { reason: 'ManifestRefused' } }]);
-    }
-    // People's own, and twins of our folders: not read at all.
-    for (const path of ['notes.md', 'Apps/shop/x.yaml', 'apps.yaml']) expect(read('100644', 'blob', path)).toEqual([]);
   });
 });

@@ -105,7 +105,20 @@ export class GitCache {
     const text = await this.#git.text(['ls-tree', '-z', '--full-tree', commit, '--', path], { signal });
     const [entry] = parseTree(text);
     if (entry !== undefined && entry.type !== 'tree') throw new GitFault('broken', `${path} is not a directory`);
+    if (entry === undefined) await this.#requireDirectoriesAbove(commit, signal);
     return entry?.id;
+  }
+
+  /** Git lists nothing behind a link or a submodule, as if it were all gone. @throws GitFault where one stands there */
+  async #requireDirectoriesAbove(commit: string, signal: AbortSignal): Promise<void> {
+    const names = this.#deps.path.split('/').slice(0, -1);
+    const above = names.map((_, index) => names.slice(0, index + 1).join('/'));
+    if (above.length === 0) return;
+    const listed = parseTree(
+      await this.#git.text(['ls-tree', '-z', '--full-tree', commit, '--', ...above], { signal }),
+    );
+    const other = listed.find(({ type }) => type !== 'tree');
+    if (other !== undefined) throw new GitFault('broken', `${other.path} is not a directory`);
   }
 
   /**
