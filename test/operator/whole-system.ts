@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import type { ConnectivityMode } from '../../src/protocol/connectivity-mode.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
+import type { Logger } from '../../src/runtime/logger.ts';
 import { demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
 import { RunningControlPlane } from '../control-plane/running-control-plane.ts';
 import { OperatorWorld } from './operator-world.ts';
@@ -34,10 +35,14 @@ export class WholeSystem implements AsyncDisposable {
     clock: Clock = systemClock,
     connectivityMode: ConnectivityMode = 'gitops',
     settings: Record<string, unknown> = {},
-    more: { readonly env?: Readonly<Record<string, string>>; readonly operatorClock?: Clock } = {},
+    more: {
+      readonly env?: Readonly<Record<string, string>>;
+      readonly operatorClock?: Clock;
+      readonly logger?: Logger;
+    } = {},
   ): Promise<WholeSystem> {
     await using owned = new AsyncDisposableStack();
-    const plane = owned.use(await RunningControlPlane.start(clock, more.env));
+    const plane = owned.use(await RunningControlPlane.start(clock, more.env, more.logger));
     const world = owned.use(await OperatorWorld.start());
     owned.use(playReleases(world, demoCharts()));
     await plane.putPodinfo();
