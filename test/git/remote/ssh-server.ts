@@ -1,4 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
@@ -76,6 +77,13 @@ export class SshServer implements AsyncDisposable {
     const key = (await readFile(`${file}.pub`, 'utf8')).trim();
     await writeFile(join(this.folder, 'authorized_keys'), `restrict,command="${shell}" ${key}\n`, { flag: 'a' });
     return { privateKey: new Secret(await readFile(file, 'utf8')), knownHosts: this.knownHosts() };
+  }
+
+  /** Takes a key back. */
+  withdraw(name: string): void {
+    const file = join(this.folder, 'authorized_keys');
+    const lines = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, lines.filter((line) => !line.endsWith(` ${name}`)).join('\n'));
   }
 
   /** What `ssh-keyscan` gives of it; of another host's key where one is named. */
