@@ -5,8 +5,8 @@ import { ChartShelf, type ShelfChart } from '../../src/sandbox/release-controlle
 import { startReleaseController } from '../../src/sandbox/release-controller/start-release-controller.ts';
 import type { OperatorWorld } from './operator-world.ts';
 
-/** A stand-in for Flux in the world's cluster, which takes no time for what it does. */
-export function playReleases(world: OperatorWorld, charts: readonly ShelfChart[]): AsyncDisposable {
+/** A stand-in for Flux in the world's cluster, which takes no time for what it does but upgrades. */
+export function playReleases(world: OperatorWorld, charts: readonly ShelfChart[], upgradeMs = 0): AsyncDisposable {
   const api = connectCluster({
     kubeconfig: { kind: 'text', yaml: world.cluster.sandbox.kubeconfig() },
     userAgent: 'release-controller',
@@ -18,7 +18,7 @@ export function playReleases(world: OperatorWorld, charts: readonly ShelfChart[]
     clock: systemClock,
     logger: createLogger('test', 'silent'),
     charts: new ChartShelf(charts),
-    timing: { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 },
+    timing: { fetchMs: 0, installMs: 0, upgradeMs, uninstallMs: 0 },
   });
   return {
     [Symbol.asyncDispose]: async () => {
