@@ -31,6 +31,15 @@ const BATCH_TIMEOUT_MS = 5 * 60_000;
 /** For a batch in flight when the program ends. A batch that is cut off is delivered again and recognised. */
 const DRAIN_MS = 5000;
 
+/** What became of a batch. */
+interface BatchEnd {
+  /** Why some of it must be tried again, if so. */
+  readonly unfinished: string | undefined;
+  /** Clusters with intents that must be tried again, and those with none. */
+  readonly failed: readonly string[];
+  readonly done: readonly string[];
+}
+
 export interface DeliveryLoopDeps {
   readonly store: Store;
   readonly wakeups: Wakeups;
@@ -93,7 +102,8 @@ export class DeliveryLoop {
 
   /** Starts a batch for each idle target with work. Answers how long to wait for the next one that is due. */
   async #start(stop: AbortSignal, cut: AbortSignal): Promise<number> {
-    const queues = new Map((await queuesWithWork(this.#deps.store.db)).map((queue) => [workQueueKey(queue), queue]));
+    const { store } = this.#deps;
+    const queues = new Map((await queuesWithWork(store.db)).map((queue) => [workQueueKey(queue), queue]));
     this.#targets.keepOnly(new Set(queues.keys()));
     let waitMs = SWEEP_MS;
     for (const [key, queue] of queues) {
@@ -102,6 +112,12 @@ export class DeliveryLoop {
       const due = this.#targets.waitOf(key);
       if (due > 0) {
         waitMs = Math.min(waitMs, due);
+        continue;
+      }
+      const waiting = this.#targets.waitingClusters(key);
+      // All that waits may be of those who wait alone.
+      if (waiting.clusterIds.length > 0 && (await nextBatch(store.db, queue, 1, waiting.clusterIds)).length === 0) {
+        waitMs = Math.min(waitMs, waiting.waitMs);
         continue;
       }
       const work = this.#work(key, queue, stop, cut).finally(() => {
@@ -120,11 +136,18 @@ export class DeliveryLoop {
     try {
       const turn = await withExclusive(store, deliveryLock(key), async (held) => {
         while (!stop.aborted) {
-          const batch = await nextBatch(store.db, queue, MAX_BATCH);
+          const batch = await nextBatch(store.db, queue, MAX_BATCH, this.#targets.waitingClusters(key).clusterIds);
           if (batch.length === 0) return;
-          const unfinished = await this.#deliver(queue, batch, cut, held);
+          const { unfinished, failed, done } = await this.#deliver(queue, batch, cut, held);
+          for (const clusterId of done) this.#targets.clusterSucceeded(key, clusterId);
           if (unfinished === undefined) {
             this.#targets.succeeded(key);
+            continue;
+          }
+          if (done.length > 0 || failed.length === 1) {
+            // The target works, or only one cluster says that it does not: those that failed wait alone, and hold up nobody.
+            for (const clusterId of failed) this.#targets.clusterFailed(key, clusterId);
+            this.#deps.logger.warn({ queue: key, clusters: failed.length, why: unfinished }, 'intents not delivered');
             continue;
           }
           const retryInMs = this.#targets.failed(key);
@@ -140,13 +163,8 @@ export class DeliveryLoop {
     }
   }
 
-  /** Delivers a batch and stores its receipts. Answers why some of it must be tried again, if so. */
-  async #deliver(
-    queue: WorkQueue,
-    batch: readonly QueuedIntent[],
-    cut: AbortSignal,
-    held: Held,
-  ): Promise<string | undefined> {
+  /** Delivers a batch and stores its receipts. */
+  async #deliver(queue: WorkQueue, batch: readonly QueuedIntent[], cut: AbortSignal, held: Held): Promise<BatchEnd> {
     const { store, wakeups, clock } = this.#deps;
     // Restored from a backup: they come again with another number, or not at all.
     const numberedOn = await numberOn(
@@ -154,7 +172,7 @@ export class DeliveryLoop {
       batch.map(({ id }) => id),
       clock.now().toISOString(),
     );
-    if (numberedOn.length > 0) return undefined;
+    if (numberedOn.length > 0) return { unfinished: undefined, failed: [], done: [] };
     const { rendered, refused } = await renderQueued(store.db, batch);
     const waiting = new Map(batch.map((intent) => [intent.id, intent]));
     let unfinished: string | undefined;
@@ -185,7 +203,13 @@ export class DeliveryLoop {
     } finally {
       await receipts.stored();
     }
-    return waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`);
+    const failed = new Set([...waiting.values()].map(({ cluster_id: id }) => id));
+    const done = new Set(batch.map(({ cluster_id: id }) => id).filter((id) => !failed.has(id)));
+    return {
+      unfinished: waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`),
+      failed: [...failed],
+      done: [...done],
+    };
   }
 
   /** What is held back after all waits no more in this batch. */

@@ -12,7 +12,10 @@ interface TargetState {
   notBefore: number;
 }
 
-/** Targets that failed, and when each may be tried again. Those that work take no place. */
+/**
+ * Targets that failed, and when each may be tried again. Those that work take no place. A cluster that alone cannot be
+ * delivered to, in a queue where others can, waits alone.
+ */
 export class TargetStates {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -41,6 +44,27 @@ export class TargetStates {
     return wait;
   }
 
+  /** A cluster of a queue failed, and others of it did not. */
+  clusterFailed(key: string, clusterId: string): void {
+    this.failed(memberKey(key, clusterId));
+  }
+
+  clusterSucceeded(key: string, clusterId: string): void {
+    this.succeeded(memberKey(key, clusterId));
+  }
+
+  /** Clusters of the queue that wait alone, and milliseconds until the first of them may be tried. */
+  waitingClusters(key: string): { readonly clusterIds: readonly string[]; readonly waitMs: number } {
+    const waiting = [...this.#failing.keys()]
+      .filter((member) => member.startsWith(memberKey(key, '')))
+      .map((member) => ({ clusterId: member.slice(memberKey(key, '').length), waitMs: this.waitOf(member) }))
+      .filter(({ waitMs }) => waitMs > 0);
+    return {
+      clusterIds: waiting.map(({ clusterId }) => clusterId),
+      waitMs: Math.min(...waiting.map(({ waitMs }) => waitMs)),
+    };
+  }
+
   /** Another replica writes to it: looked at again soon, in case that one dies. */
   elsewhere(key: string): void {
     const attempts = this.#failing.get(key)?.attempts ?? 0;
@@ -50,6 +74,16 @@ export class TargetStates {
 
   /** Forgets the targets that have no work any more. */
   keepOnly(keys: ReadonlySet<string>): void {
-    for (const key of this.#failing.keys()) if (!keys.has(key)) this.#failing.delete(key);
+    for (const key of this.#failing.keys()) {
+      const [queue = key] = key.split(SEPARATOR);
+      if (!keys.has(queue)) this.#failing.delete(key);
+    }
   }
+}
+
+/** In no queue's key. */
+const SEPARATOR = ' ';
+
+function memberKey(key: string, clusterId: string): string {
+  return `${key}${SEPARATOR}${clusterId}`;
 }

@@ -42,8 +42,15 @@ export type QueuedIntent = IntentRow & Pick<ClusterRow, 'slug' | 'delivery_epoch
  * The next accepted intents of a queue: from each cluster its oldest, then from each its second, and so on, so that one
  * cluster's burst does not hold up the others. In order of acceptance, to the millisecond; one object's intents always in
  * the order of their generations, since `accepted_at` never runs backwards for one object.
+ *
+ * @param without clusters whose turn is not now
  */
-export async function nextBatch(db: Kysely<Database>, queue: WorkQueue, limit: number): Promise<QueuedIntent[]> {
+export async function nextBatch(
+  db: Kysely<Database>,
+  queue: WorkQueue,
+  limit: number,
+  without: readonly string[] = [],
+): Promise<QueuedIntent[]> {
   const queued = db
     .selectFrom('intents')
     .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
@@ -55,6 +62,7 @@ export async function nextBatch(db: Kysely<Database>, queue: WorkQueue, limit: n
     )
     .where('intents.state', '=', 'accepted')
     .where('clusters.connectivity_mode', '=', queue.mode)
+    .$if(without.length > 0, (query) => query.where('intents.cluster_id', 'not in', without))
     .$if(queue.mode === 'gitops', (query) =>
       query.where('clusters.repository_id', '=', queue.mode === 'gitops' ? queue.repositoryId : ''),
     );

@@ -94,13 +94,22 @@ export class GitopsDelivery implements Delivery {
         return await this.#batches.land(slice, signal);
       });
     }
+    const failed = new Map<string, string>();
     for (const item of batch) {
-      const { review } = item;
+      const { review, target } = item;
       if (review?.kind !== 'propose') continue;
-      yield* await this.#inTurn(async () => {
+      const known = failed.get(target.clusterId);
+      if (known !== undefined) {
+        yield { state: 'retry', intentId: item.intent.id, message: known };
+        continue;
+      }
+      const receipts = await this.#inTurn(async () => {
         await this.#settle(signal);
         return await this.#batches.propose(item, review, signal);
       });
+      // One proposal is waited for, not each of a cluster that has a hundred.
+      for (const receipt of receipts) if (receipt.state === 'retry') failed.set(target.clusterId, receipt.message);
+      yield* receipts;
     }
   }
 
