@@ -25,7 +25,7 @@ import {
 import { appendAudit } from './store/audit.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import { findCluster } from './store/clusters.ts';
-import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
+import { insertIntent, lastIntentOf, lastStandingIntentOf, targetKindOf } from './store/intents.ts';
 import type { Store } from './store/open-store.ts';
 import { findOrganization } from './store/organizations.ts';
 import { reportedGenerationOf } from './store/reported-generations.ts';
@@ -119,19 +119,20 @@ async function acceptIn(
   const { action, namespace, name } = submission.request;
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
+  const standing = await lastStandingIntentOf(trx, { clusterId, kind, namespace, name });
   generationIsAsExpected(submission.request, last);
   const organization = await findOrganization(trx, cluster.organization_id);
   const keys = { ...cluster, recovery_public_key: organization?.recovery_public_key ?? null };
   if (sealing !== undefined && keysAreOlder(sealing, keys)) return 'keys changed';
-  const lastRecord = last && (parseExactJson(last.record) as IntentRecord);
+  const lastRecord = standing && (parseExactJson(standing.record) as IntentRecord);
   const request = carryForward(submission.request, lastRecord);
   const carried = carriedSealedValues(request, lastRecord);
   const entry =
     request.catalogEntry === undefined
       ? undefined
       : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
-  check(request, cluster, entry, last);
-  const sealed = valuesToStore(request, sealing, keys, last, carried);
+  check(request, cluster, entry, standing);
+  const sealed = valuesToStore(request, sealing, keys, standing, carried);
 
   const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
   const generation = Math.max(last?.generation ?? 0, reported) + 1;

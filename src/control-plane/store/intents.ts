@@ -32,6 +32,27 @@ export async function lastIntentOf(db: Kysely<Database>, target: IntentTarget): 
     .executeTakeFirst();
 }
 
+/**
+ * The newest one about a target that stands: what a proposal asked for that was closed without being merged never came
+ * about, so nothing builds on it.
+ */
+export async function lastStandingIntentOf(db: Kysely<Database>, target: IntentTarget): Promise<IntentRow | undefined> {
+  return await db
+    .selectFrom('intents')
+    .leftJoin('proposals', 'proposals.intent_id', 'intents.id')
+    .selectAll('intents')
+    .where('intents.cluster_id', '=', target.clusterId)
+    .where('target_kind', '=', target.kind)
+    .where('namespace', '=', target.namespace)
+    .where('name', '=', target.name)
+    .where((eb) =>
+      eb.or([eb('proposals.state', 'is', null), eb('proposals.state', 'not in', ['rejected', 'superseded', 'failed'])]),
+    )
+    .orderBy('generation', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
 export async function insertIntent(trx: Kysely<Database>, row: IntentRow): Promise<void> {
   await trx.insertInto('intents').values(row).execute();
 }

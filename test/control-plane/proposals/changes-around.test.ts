@@ -129,3 +129,33 @@ describe('an open proposal, when around it', () => {
     expect(branches.trim()).toBe(proposal['branch']);
   });
 });
+
+describe('what is asked for after a proposal that never landed', () => {
+  const values = async (id: string): Promise<unknown> =>
+    JSON.parse(String(plane.query('SELECT record FROM intents WHERE id = ?', id)[0]?.['record'])).values;
+
+  it('builds on what stands: rejected values are not carried into the next update', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'carried');
+    const { id } = (await cluster.propose({ values: { replicas: 1 } })) as { id: string };
+    await cluster.act(id, 'approve');
+    await cluster.until(id, 'merged');
+    const rejected = await cluster.propose({ action: 'update', values: { replicas: 99 } });
+    await cluster.act(rejected['id'], 'reject');
+    const next = await cluster.propose({ action: 'update', chartVersion: '6.6.0' });
+    expect(await values(next['intentId'])).toEqual({ replicas: 1 });
+  });
+
+  it('may be an install again after a rejected install, and an update after a rejected or withdrawn uninstall', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'again');
+    await cluster.act((await cluster.propose())['id'], 'reject');
+    const { id } = (await cluster.propose()) as { id: string };
+    await cluster.act(id, 'approve');
+    await cluster.until(id, 'merged');
+    for (const verb of ['reject', 'supersede']) {
+      const uninstall = { action: 'uninstall', namespace: 'shop', name: 'podinfo' };
+      const { body } = await plane.call('POST', '/clusters/again/intents', uninstall);
+      await cluster.act((await plane.until(body['id'], 'proposed'))['proposal'].id, verb);
+    }
+    expect((await cluster.propose({ action: 'update', chartVersion: '6.6.0' }))['state']).toBe('open');
+  });
+});
