@@ -120,9 +120,14 @@ export class HostLoop {
       repository = await findRepositoryById(store.db, id);
       if (repository === undefined) throw new Error('the repository is not on record');
       const opened = await this.#deps.hosts.of(repository);
-      // Nothing opens its API: proposals are reviewed here alone.
       if (opened === undefined) {
         known.notBefore = clock.now().getTime() + FORBIDDEN.maxMs;
+        // Proposals without a request are reviewed here alone; the others wait for a credential.
+        const stuck = rows.filter((row) => row.host_number !== null);
+        await this.#turn.explain(
+          stuck,
+          'nothing opens the API of its Git host: set an api credential of the repository',
+        );
         return;
       }
       const signal = AbortSignal.any([stop, AbortSignal.timeout(TURN_TIMEOUT_MS)]);
@@ -140,7 +145,7 @@ export class HostLoop {
       known.notBefore = clock.now().getTime() + retryInMs;
       const why = error instanceof Error ? error.message : String(error);
       logger.warn({ repositoryId: id, retryInMs, why }, 'proposals on a Git host are not followed; trying again');
-      if (repository !== undefined && isForbidden(error)) await this.#tell(repository, why);
+      if (repository !== undefined && isForbidden(error)) await this.#tell(repository, rows, why);
     }
   }
 
@@ -166,11 +171,15 @@ export class HostLoop {
     return backoffMs(isForbidden(error) ? FORBIDDEN : UNAVAILABLE, failures, random);
   }
 
-  async #tell(repository: RepositoryRow, why: string): Promise<void> {
-    await tellForbidden(this.#deps, repository, why).catch((error: unknown) => {
+  /** On the repository, and with each proposal that waits for it. */
+  async #tell(repository: RepositoryRow, rows: readonly HostedRow[], why: string): Promise<void> {
+    try {
+      await tellForbidden(this.#deps, repository, why);
+      await this.#turn.explain(rows, why);
+    } catch (error) {
       const { logger } = this.#deps;
       logger.warn({ err: error, repositoryId: repository.id }, 'what a Git host says of a credential is not stored');
-    });
+    }
   }
 }
 

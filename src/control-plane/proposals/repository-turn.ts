@@ -94,6 +94,11 @@ export class RepositoryTurn {
     }
   }
 
+  /** Shows with each open proposal why nothing becomes of its request now. */
+  async explain(rows: readonly HostedRow[], message: string): Promise<void> {
+    for (const row of rows) await this.#follow.explain(row, message);
+  }
+
   async #take(
     known: Followed,
     repository: FollowedRepository,

@@ -166,9 +166,13 @@ describe.each(HOSTS)('$shape.kind with faults', ({ shape }) => {
         { timeout: 10_000, interval: 50 },
       );
       expect(probe.message).toContain('does not take the credential: it is wrong, expired, or not active yet');
-      expect(await stage.proposalOf(id)).toMatchObject({ state: 'open' });
+      expect(await stage.until(id, (now) => now['closeReason'] !== undefined)).toMatchObject({
+        state: 'open',
+        closeReason: probe.message,
+      });
       stage.fake.intercept = undefined;
-      await stage.until(id, (proposal) => proposal['hostNumber'] !== undefined, 31_000);
+      const opened = await stage.until(id, (proposal) => proposal['hostNumber'] !== undefined, 31_000);
+      expect(opened['closeReason']).toBeUndefined();
     },
     TIMEOUT,
   );
