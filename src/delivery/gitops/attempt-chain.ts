@@ -8,7 +8,7 @@ import type { BranchWriter } from './branch-writer.ts';
 import { ExpiredTombstones } from './expired-tombstones.ts';
 import { clusterDirectory, type RepositoryLayout } from './layout.ts';
 import { planChain, type Plan, type PlanDeps } from './plan-chain.ts';
-import { findCommitOfIntent, findCommitOfPath } from './recognise-commit.ts';
+import { findCommitOfPath, findCommitsOfIntents } from './recognise-commit.ts';
 import { SUPERSEDED } from './refusal-reasons.ts';
 
 export interface AttemptDeps {
@@ -91,40 +91,49 @@ export class ChainAttempt {
     for (const { rendered, message } of plan.moved) {
       receipts.push({ state: 'moved', intentId: rendered.intent.id, message });
     }
-    for (const { rendered, path } of plan.unchanged) {
-      const commit = await this.#recognise(plan, rendered, path, signal);
-      receipts.push(
-        commit === undefined
-          ? { state: 'retry', intentId: rendered.intent.id, message: `no commit of the branch explains ${path}` }
-          : delivered(rendered, commit),
-      );
-    }
-    for (const rendered of plan.superseded) {
-      const commit = await this.#recognise(plan, rendered, undefined, signal);
-      const message = 'the repository already holds a newer generation of this object; nothing was overwritten';
-      receipts.push(
-        commit === undefined
-          ? refusedReceipt(rendered.intent.id, { reason: SUPERSEDED, message })
-          : delivered(rendered, commit),
-      );
+    const asked = [...plan.unchanged, ...plan.superseded.map((rendered) => ({ rendered, path: undefined }))];
+    const known = await this.#recognise(plan, asked, signal);
+    for (const { rendered, path } of asked) {
+      const { id } = rendered.intent;
+      const commit = known.get(id);
+      if (commit !== undefined) {
+        receipts.push(delivered(rendered, commit));
+      } else if (path === undefined) {
+        const message = 'the repository already holds a newer generation of this object; nothing was overwritten';
+        receipts.push(refusedReceipt(id, { reason: SUPERSEDED, message }));
+      } else {
+        receipts.push({ state: 'retry', intentId: id, message: `no commit of the branch explains ${path}` });
+      }
     }
     return receipts;
   }
 
+  /** The commits that brought what is there: by their trailers, all at once, and else by what last changed the path. */
   async #recognise(
     plan: Plan,
-    rendered: Rendered,
-    path: string | undefined,
+    asked: readonly { readonly rendered: Rendered; readonly path: string | undefined }[],
     signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const known = this.#delivered.get(rendered.intent.id);
-    const tip = plan.tip.commit;
-    if (known !== undefined || tip === undefined) return known;
+  ): Promise<ReadonlyMap<string, string>> {
+    const known = new Map<string, string>();
     const { copy } = this.#deps.writer;
-    const byTrailer = await findCommitOfIntent(copy, tip, rendered.intent, signal);
-    const found = byTrailer ?? (path === undefined ? undefined : await findCommitOfPath(copy, tip, path, signal));
-    if (found !== undefined) this.#remember(rendered.intent.id, found);
-    return found;
+    const tip = plan.tip.commit;
+    for (const { rendered } of asked) {
+      const commit = this.#delivered.get(rendered.intent.id);
+      if (commit !== undefined) known.set(rendered.intent.id, commit);
+    }
+    const unknown = asked.filter(({ rendered }) => !known.has(rendered.intent.id));
+    if (tip === undefined || unknown.length === 0) return known;
+    const intents = unknown.map(({ rendered }) => rendered.intent);
+    const byTrailer = await findCommitsOfIntents(copy, tip, intents, signal);
+    for (const { rendered, path } of unknown) {
+      const { id } = rendered.intent;
+      const commit =
+        byTrailer.get(id) ?? (path === undefined ? undefined : await findCommitOfPath(copy, tip, path, signal));
+      if (commit === undefined) continue;
+      known.set(id, commit);
+      this.#remember(id, commit);
+    }
+    return known;
   }
 
   #remember(intentId: string, commit: string): void {

@@ -15,6 +15,7 @@ import type { FileFate, WrittenFile } from './inspect-branch.ts';
 import type { LayoutRecord } from './layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from './layout.ts';
 import { MoveLayout, type LayoutPlan } from './move-layout.ts';
+import { pushesOf } from './pushes-of.ts';
 
 export interface GitopsDeliveryDeps {
   readonly repository: {
@@ -87,8 +88,7 @@ export class GitopsDelivery implements Delivery {
    */
   async *deliver(batch: readonly DeliveryItem[], signal: AbortSignal): AsyncGenerator<Receipt, void, undefined> {
     const direct = batch.filter(({ review }) => review?.kind !== 'propose');
-    for (let at = 0; at < direct.length; at += this.#maxBatch) {
-      const slice = direct.slice(at, at + this.#maxBatch);
+    for (const slice of pushesOf(direct, this.#maxBatch)) {
       yield* await this.#inTurn(async () => {
         await this.#settle(signal);
         return await this.#batches.land(slice, signal);

@@ -3,22 +3,36 @@ import type { BranchCopy } from '../../git/branch-copy.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const MAX_CANDIDATES = '50';
+/** Commits that quote an intent's id without being its own. */
+const MAX_CANDIDATES = 50;
 
-/**
- * The commit of the branch that delivered an intent, by its `Intent-Id` trailer. A grep finds candidates, the trailer
- * decides: a reason that quotes another intent's id is no receipt for it. No commit can be older than its intent, so
- * history is read back to then (less a day, for clocks that disagree).
- */
+type Wanted = Pick<IntentRecord, 'id' | 'requestedAt'>;
+
+/** As `findCommitsOfIntents`, of one. */
 export async function findCommitOfIntent(
   copy: BranchCopy,
   tip: string,
-  intent: Pick<IntentRecord, 'id' | 'requestedAt'>,
+  intent: Wanted,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { id, requestedAt } = intent;
-  const requested = new Date(requestedAt).getTime();
-  const since = Number.isNaN(requested) ? [] : [`--since=${Math.max(0, Math.floor((requested - DAY_MS) / 1000))}`];
+  return (await findCommitsOfIntents(copy, tip, [intent], signal)).get(intent.id);
+}
+
+/**
+ * The commits of the branch that delivered intents, by their `Intent-Id` trailers, in one git process however many. A grep
+ * finds candidates, the trailer decides: a reason that quotes another intent's id is no receipt for it. No commit can be
+ * older than its intent, so history is read back to the oldest one (less a day, for clocks that disagree).
+ */
+export async function findCommitsOfIntents(
+  copy: BranchCopy,
+  tip: string,
+  intents: readonly Wanted[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  if (intents.length === 0) return found;
+  const oldest = Math.min(...intents.map(({ requestedAt }) => new Date(requestedAt).getTime()));
+  const since = Number.isNaN(oldest) ? [] : [`--since=${Math.max(0, Math.floor((oldest - DAY_MS) / 1000))}`];
   const output = await copy.query(
     [
       'log',
@@ -28,18 +42,20 @@ export async function findCommitOfIntent(
       '--no-mailmap',
       '--format=%H %(trailers:key=Intent-Id,valueonly,unfold,separator=%x2C)',
       '--fixed-strings',
-      `--grep=Intent-Id: ${id}`,
-      `--max-count=${MAX_CANDIDATES}`,
+      ...intents.map(({ id }) => `--grep=Intent-Id: ${id}`),
+      `--max-count=${MAX_CANDIDATES * intents.length}`,
       ...since,
       tip,
       '--',
     ],
     signal,
   );
+  const wanted = new Set(intents.map(({ id }) => id));
   for (const line of output.split('\n')) {
-    if (line.slice(41) === id && isObjectId(line.slice(0, 40))) return line.slice(0, 40);
+    const [commit, id] = [line.slice(0, 40), line.slice(41)];
+    if (isObjectId(commit) && wanted.has(id) && !found.has(id)) found.set(id, commit);
   }
-  return undefined;
+  return found;
 }
 
 /** The last commit that changed `path`: the one that holds what stands there, whoever made it. */
