@@ -53,9 +53,18 @@ async function measure(count: number): Promise<ReadonlyMap<string, Times>> {
     const times = new Map<string, Times>();
     for (let round = 0; round <= rounds; round += 1) {
       const at = join(folder, `round-${round}`);
-      const directory = clusterDirectory(layout, pick(round, count));
+      const slug = pick(round, count);
+      const directory = clusterDirectory(layout, slug);
+      const projection = served.mintReader({ clusterId: `c-${slug}`, directory });
+      // As after a push: it is there.
+      await runGit(['ls-remote', withToken(projection.url, projection.token)], { timeoutMs: LONG_MS });
       for (const reader of [
-        operator({ at: join(at, 'ours'), url, token, directory }),
+        operator('the operator, of the repository that is its own', {
+          at: join(at, 'own'),
+          ...projection,
+          directory: '',
+        }),
+        operator('the operator, of the shared repository', { at: join(at, 'shared'), url, token, directory }),
         sparse({ at: join(at, 'sparse'), url, token, directory }),
         shallow({ at: join(at, 'shallow'), url, token, directory }),
       ]) {
@@ -79,7 +88,7 @@ interface Place {
   readonly directory: string;
 }
 
-function operator({ at, url, token, directory }: Place): Reader {
+function operator(name: string, { at, url, token, directory }: Place): Reader {
   const cache = new GitCache({
     directory: at,
     url,
@@ -95,7 +104,7 @@ function operator({ at, url, token, directory }: Place): Reader {
     const { paths } = await reader.read(commit, signal);
     if (paths.length !== 2) throw new Error(`${directory} was read as ${paths.join(', ')}`);
   };
-  return { name: 'the operator', first: read, again: read };
+  return { name, first: read, again: read };
 }
 
 function sparse({ at, url, token, directory }: Place): Reader {

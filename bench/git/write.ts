@@ -1,6 +1,7 @@
 /**
- * Intents to commits on the remote, one at a time and in a burst, in one run and in turns: our writer; what users do
- * instead, through the same host; and as the limit the bare server's receive-pack, given the same packs.
+ * Intents to commits on the remote, one at a time and in a burst, in one run and in turns: our writer, which signs each
+ * commit and whose host adds it to the repository that its cluster reads; what users do instead, through the same host and
+ * without either; and as the limit the bare server's receive-pack, given packs of the same trees.
  *
  *   node bench/git/write.ts [--directories 1000,10000,100000] [--rounds 15] [--json]
  */
@@ -118,7 +119,8 @@ function openWriter(served: BenchHost, layout: RepositoryLayout, folder: string)
       localPath: served.host.repositoryPath('acme'),
     },
     mirrorPath: join(folder, 'mirror.git'),
-    mintCredential: async (scope) => ({ username: 'service', password: new Secret(served.mint(scope)) }),
+    mintCredential: async (scope) => ({ username: 'service', password: new Secret(served.mint(scope, 'projected')) }),
+    signCommit: served.sign,
     committer: IDENTITY,
     clock: systemClock,
     random: Math.random,
