@@ -170,6 +170,21 @@ describe('the projection of a cluster', () => {
     expect(await seen('prod-eu', 'clusters/00/prod-eu')).toEqual({ ...WHOLE, commits: [id] });
   });
 
+  it('knows nothing of proposals until they are merged', async () => {
+    const ids = [await stage.bring('prod-eu', 'one')];
+    await stage.write('clusters/prod-eu/apps/shop/proposed.yaml');
+    const proposed = await stage.commit('prod-eu', 'propose');
+    await git(stage.work, ['push', '--quiet', 'origin', 'HEAD:refs/heads/proposals/prod-eu/int-1']);
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
+    const refs = await git(stage.work, ['ls-remote', stage.remote('prod-eu')]);
+    expect(refs).not.toContain('proposals');
+    const blob = await stage.shared('rev-parse', `${proposed}:clusters/prod-eu/apps/shop/proposed.yaml`);
+    const all = await stage.projected('prod-eu', 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)');
+    expect(all).not.toContain(blob);
+    await stage.push();
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: [...ids, proposed] });
+  });
+
   it('is an empty repository before its cluster’s first commit', async () => {
     expect(await stage.read('prod-eu')).toBe('');
     const id = await stage.bring('prod-eu', 'one');
