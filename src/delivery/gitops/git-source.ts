@@ -63,7 +63,7 @@ export class GitSource implements Source {
 
   /** What `/config` says now; undefined outside gitops mode. */
   update(target: GitTarget | undefined): void {
-    if (target?.credential?.password !== this.#target?.credential?.password) {
+    if (secretOf(target) !== secretOf(this.#target)) {
       this.#credentialSince = this.#deps.clock.now().getTime();
     }
     this.#target = target;
@@ -251,4 +251,8 @@ function explain({ url, branch, path }: GitTarget, fault: GitFault): string {
     case 'broken':
       return `the directory ${path} of ${url} cannot be read: ${fault.message}. What is applied stays.`;
   }
+}
+
+function secretOf(target: GitTarget | undefined): string | undefined {
+  return target?.credential?.ssh_private_key ?? target?.credential?.password;
 }
