@@ -1,6 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ZERO_ID } from '../../src/git/git-object.ts';
+import { pushPack } from '../../src/git/receive-pack.ts';
+import { Secret } from '../../src/runtime/secret.ts';
 import { git, gitFailure, startGitServer, type GitServer } from './git-server.ts';
 
 const BRANCH = 'refs/heads/proposals/prod-eu/intent-1';
@@ -124,6 +127,25 @@ describe('a push to the branch of a proposal', () => {
     await commit('c-eu');
     for (const source of ['HEAD', '']) {
       await refusal('eu', `--force-with-lease=${BRANCH}:${stale}`, `${source}:${BRANCH}`);
+      expect(await ref(BRANCH)).toBe(first);
+    }
+  });
+
+  it('is deleted from no other head than it has, whatever the client leaves out', async () => {
+    const first = await commit('c-eu');
+    await push('eu', `HEAD:${BRANCH}`);
+    const remote = { url: server.remote('acme'), fetchLike: fetch, timeoutMs: 10_000 };
+    const credential = { username: 'x', password: new Secret('eu') };
+    for (const oldId of [undefined, await ref('main')]) {
+      const deletion = {
+        ref: BRANCH,
+        oldId,
+        newId: ZERO_ID,
+        pack: Buffer.alloc(0),
+        capabilities: new Set(['report-status']),
+      };
+      const answer = await pushPack(remote, deletion, credential, AbortSignal.timeout(10_000));
+      expect(answer).toMatchObject({ state: 'rejected', rejection: 'moved' });
       expect(await ref(BRANCH)).toBe(first);
     }
   });

@@ -260,9 +260,11 @@ async function findMoved(
 
 /** Rare, so git does it: it knows where a branch may stand. Only from the commit that the client knows. */
 async function deleteBranch(deps: ReceivePushDeps, ref: string, oldId: string | undefined): Promise<PushOutcome> {
+  // Git would delete whatever is there.
+  if (oldId === undefined)
+    return rejected('stale info', `${ref} is deleted from the commit that it is at, and no other`);
   try {
-    // Without an old id git would delete whatever is there.
-    await runGit(['update-ref', '-d', ref, oldId ?? ZERO_ID], {
+    await runGit(['update-ref', '-d', ref, oldId], {
       cwd: deps.repository,
       env: { ...gitConfigEnvironment(deps.settings), GIT_DIR: deps.repository },
       signal: deps.signal,
