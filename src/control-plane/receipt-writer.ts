@@ -1,5 +1,6 @@
 import type { Receipt } from '../delivery/delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { gitSettingsOf } from './git-settings.ts';
 import type { QueuedIntent } from './store/delivery-queue.ts';
 import type { Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
@@ -68,10 +69,14 @@ export class ReceiptWriter {
       });
       for (const clusterId of changed) wakeups.notify(configTopic(clusterId));
       // Branches and requests of what was proposed, merged or closed.
-      wakeups.notify(PROPOSALS_TOPIC);
+      if (taken.some(isUnderReview)) wakeups.notify(PROPOSALS_TOPIC);
       for (const { intent, receipt } of taken) onStored(intent, receipt);
     } catch (error) {
       this.#failure ??= error;
     }
   }
+}
+
+function isUnderReview({ intent, receipt }: Taken): boolean {
+  return receipt.state === 'proposed' || receipt.state === 'moved' || gitSettingsOf(intent).review === 'proposal';
 }

@@ -19,6 +19,8 @@ const REPOSITORY_TIMEOUT_MS = 60_000;
 /** So long the branch of a closed proposal is tried to be deleted. */
 const BRANCH_DELETED_WITHIN_MS = 7 * 24 * 3600 * 1000;
 const MAX_BRANCHES = 50;
+/** Open proposals that are looked after. */
+const MAX_WATCHED = 5000;
 
 export interface ProposalLoopDeps {
   readonly store: Store;
@@ -65,7 +67,7 @@ export class ProposalLoop {
   /** One look at all of them. */
   async turn(stop: AbortSignal): Promise<void> {
     const { store, clock } = this.#deps;
-    const standings = await standingsOf(store.db, await undecidedProposals(store.db), clock.now());
+    const standings = await standingsOf(store.db, await undecidedProposals(store.db, MAX_WATCHED), clock.now());
     const open = new Set(standings.map(({ row }) => row.id));
     for (const id of this.#seen.keys()) if (!open.has(id)) this.#seen.delete(id);
     await this.#recheck(standings);

@@ -81,15 +81,15 @@ export async function listProposals(
   return await query.execute();
 }
 
-/** Those of which something may still become. Their number is that of the objects under review. */
-export async function undecidedProposals(db: Kysely<Database>): Promise<ProposalRow[]> {
+/** Those of which something may still become, the oldest first. What is beyond the limit comes when these are done. */
+export async function undecidedProposals(db: Kysely<Database>, limit: number): Promise<ProposalRow[]> {
   return await db
     .selectFrom('proposals')
     .selectAll()
     .where('state', 'in', UNDECIDED)
-    .orderBy('repository_id')
     .orderBy('created_at')
     .orderBy('id')
+    .limit(limit)
     .execute();
 }
 

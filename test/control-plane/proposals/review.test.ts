@@ -147,6 +147,23 @@ describe('a proposal', () => {
     await vi.waitFor(async () => expect(await branches()).not.toContain('/newer/'), { timeout: 10_000, interval: 20 });
   });
 
+  it('takes approvals that come at once, each of them once, and lands once', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'atonce', { requiredApprovals: { count: 3 } });
+    const { id, intentId } = (await cluster.propose()) as { id: string; intentId: string };
+    const people = ['anna', 'bert', 'carl'];
+    for (const name of people) await cluster.token(name);
+    const answers = await Promise.all(
+      [...people, ...people].map(async (name) => (await cluster.act(id, 'approve', name)).status),
+    );
+    expect(answers).toEqual(Array(6).fill(200));
+    const merged = await cluster.until(id, 'merged');
+    expect(merged['reviews'].map(({ actor }: { actor: string }) => actor).sort()).toEqual(
+      people.map((name) => `${name}-atonce`),
+    );
+    const log = await plane.git('log', '--format=%(trailers:key=Intent-Id,valueonly)', 'main');
+    expect(log.split(intentId)).toHaveLength(2);
+  });
+
   it('lists by cluster and state, the newest first, in pages', async () => {
     const cluster = await ReviewedCluster.create(plane, 'listed');
     const ids: string[] = [];

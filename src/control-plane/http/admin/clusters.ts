@@ -10,7 +10,7 @@ import {
   ownIntervalsOf,
   type OrganizationSettings,
 } from '../../organization-settings.ts';
-import { configTopic } from '../../topics.ts';
+import { configTopic, PROPOSALS_TOPIC } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -115,7 +115,11 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
       }
       return { id: row.id, changed: true };
     });
-    if (changed) deps.wakeups.notify(configTopic(id));
+    if (changed) {
+      deps.wakeups.notify(configTopic(id));
+      // Other approvals may be asked for now.
+      deps.wakeups.notify(PROPOSALS_TOPIC);
+    }
     const row = await requireCluster(deps.store.db, organization.id, id);
     return await reply.send(await viewCluster(deps, row, organization.name));
   });
