@@ -155,4 +155,21 @@ describe('moving the layout of a repository', () => {
     const { body } = await plane.call('GET', '/audit?kind=RepositoryLayoutMoveGivenUp');
     expect(body['items']).toMatchObject([{ reason: 'clusters/33/prod-eu is there already', actor: 'admin' }]);
   });
+
+  it('leaves an open proposal open, which then lands at the new place with its approval', async () => {
+    await install(await plane.newCluster('prod-us'));
+    await plane.newCluster('prod-eu', { git: { review: 'proposal', requiredApprovals: { count: 1 } } });
+    const { body: asked } = await plane.call('POST', '/clusters/prod-eu/intents', INSTALL);
+    await plane.until(String(asked['id']), 'proposed');
+    const [proposal] = (await plane.call('GET', '/proposals?cluster=prod-eu')).body['items'];
+    expect((await move('sharded')).body['state']).toBe('moved');
+    const anna = String((await plane.call('POST', '/admin-tokens', { name: 'anna' })).body['token']);
+    const approved = await plane.call('POST', `/proposals/${proposal.id}/approve`, {}, { token: anna });
+    expect(approved.status).toBe(200);
+    await plane.until(String(asked['id']), 'delivered');
+    expect(await tree()).toContain('clusters/33/prod-eu/apps/shop/podinfo.yaml');
+    expect((await tree()).some((path) => path.startsWith('clusters/prod-eu/'))).toBe(false);
+    const { body: merged } = await plane.call('GET', `/proposals/${proposal.id}`);
+    expect([merged['state'], merged['revision']]).toEqual(['merged', 1]);
+  });
 });

@@ -2,12 +2,21 @@ import { credentialInfosOf, type CredentialInfo } from '../../git-hosts/credenti
 import { hostSettingsOf } from '../../git-hosts/host-credentials.ts';
 import { probeOf } from '../../git-hosts/probe-repository.ts';
 import { defaultApiUrl, parseRepositoryUrl, webUrlOf } from '../../git-hosts/repository-address.ts';
+import { layoutMoveOf } from '../../store/layout-moves.ts';
 import { localName, repositoryUrl } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
 
 /** A repository as the API shows it: of each credential its kind and its end, never what is secret. */
 export function viewRepository(row: RepositoryRow, baseUrl: string): Record<string, unknown> {
-  const common = { name: localName(row), branch: row.branch, layout: row.layout };
+  const move = layoutMoveOf(row);
+  const common = {
+    name: localName(row),
+    branch: row.branch,
+    layout: row.layout,
+    ...(move === undefined
+      ? {}
+      : { layoutMove: { to: move.to, requestedBy: move.requestedBy, requestedAt: move.requestedAt } }),
+  };
   if (row.host === null || row.embedded === 1) {
     return { ...common, host: 'embedded', url: repositoryUrl(baseUrl, row.name) };
   }
