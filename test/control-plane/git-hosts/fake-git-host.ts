@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serveGit } from '../../delivery/gitops-source/git-http.ts';
 import { createLoopbackCertificate } from '../../../src/sandbox/loopback-certificate.ts';
 
 export interface KnownToken {
@@ -79,7 +80,7 @@ export class FakeGitHost implements AsyncDisposable {
     if (/\.git\//.test(url)) {
       const needed = /receive-pack/.test(url) ? 'write' : 'read';
       const status = this.#refusal(headers.authorization, needed);
-      if (status === undefined) serveGit(this.folder, request, response);
+      if (status === undefined) serveGit(this.folder, request, response, 'somebody');
       else {
         request.resume();
         response.writeHead(status, status === 401 ? { 'www-authenticate': 'Basic realm="git"' } : {}).end();
@@ -115,35 +116,4 @@ export function noteCommandLines(into: Set<string>): void {
       // It has ended.
     }
   }
-}
-
-function serveGit(root: string, request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? '/', 'http://localhost');
-  const backend = spawn('git', ['http-backend'], {
-    env: {
-      PATH: process.env['PATH'],
-      GIT_PROJECT_ROOT: root,
-      GIT_HTTP_EXPORT_ALL: '1',
-      PATH_INFO: url.pathname,
-      QUERY_STRING: url.search.slice(1),
-      REQUEST_METHOD: request.method,
-      REMOTE_USER: 'somebody',
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-      GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-    },
-  });
-  request.pipe(backend.stdin);
-  const parts: Buffer[] = [];
-  backend.stdout.on('data', (part: Buffer) => parts.push(part));
-  backend.on('close', () => {
-    const output = Buffer.concat(parts);
-    const end = output.indexOf('\r\n\r\n');
-    for (const line of output.toString('latin1', 0, end).split('\r\n')) {
-      const [name = '', value = ''] = line.split(': ');
-      if (name === 'Status') response.statusCode = Number.parseInt(value, 10);
-      else if (name !== '') response.setHeader(name, value);
-    }
-    response.end(output.subarray(end + 4));
-  });
 }

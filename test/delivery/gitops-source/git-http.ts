@@ -8,17 +8,15 @@ export class GitHttp implements AsyncDisposable {
   readonly authorizations: (string | undefined)[] = [];
   /** Answers a request by itself and returns true, or lets it be served. */
   refuse: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
-  readonly #root: string;
   readonly #server: Server;
 
   readonly #scheme: string;
 
   private constructor(root: string, tls: { readonly cert: string; readonly key: string } | undefined) {
-    this.#root = root;
     this.#scheme = tls === undefined ? 'http' : 'https';
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
       this.authorizations.push(request.headers.authorization);
-      if (!this.refuse(request, response)) this.#serve(request, response);
+      if (!this.refuse(request, response)) serveGit(root, request, response);
     };
     this.#server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   }
@@ -41,34 +39,36 @@ export class GitHttp implements AsyncDisposable {
       this.#server.close(() => resolve());
     });
   }
+}
 
-  #serve(request: IncomingMessage, response: ServerResponse): void {
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    const backend = spawn('git', ['http-backend'], {
-      env: {
-        PATH: process.env['PATH'],
-        GIT_PROJECT_ROOT: this.#root,
-        GIT_HTTP_EXPORT_ALL: '1',
-        PATH_INFO: url.pathname,
-        QUERY_STRING: url.search.slice(1),
-        REQUEST_METHOD: request.method,
-        CONTENT_TYPE: request.headers['content-type'] ?? '',
-        HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      },
-    });
-    request.pipe(backend.stdin);
-    const parts: Buffer[] = [];
-    backend.stdout.on('data', (part: Buffer) => parts.push(part));
-    backend.on('close', () => {
-      const output = Buffer.concat(parts);
-      const end = output.indexOf('\r\n\r\n');
-      for (const line of output.toString('latin1', 0, end).split('\r\n')) {
-        const [name = '', value = ''] = line.split(': ');
-        if (name === 'Status') response.statusCode = Number.parseInt(value, 10);
-        else response.setHeader(name, value);
-      }
-      response.end(output.subarray(end + 4));
-    });
-  }
+/** Lets `git http-backend` answer from the repositories below `root`; to write is for whom `user` names. */
+export function serveGit(root: string, request: IncomingMessage, response: ServerResponse, user?: string): void {
+  const url = new URL(request.url ?? '/', 'http://localhost');
+  const backend = spawn('git', ['http-backend'], {
+    env: {
+      PATH: process.env['PATH'],
+      GIT_PROJECT_ROOT: root,
+      ...(user === undefined ? {} : { REMOTE_USER: user }),
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers['content-type'] ?? '',
+      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+      GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+    },
+  });
+  request.pipe(backend.stdin);
+  const parts: Buffer[] = [];
+  backend.stdout.on('data', (part: Buffer) => parts.push(part));
+  backend.on('close', () => {
+    const output = Buffer.concat(parts);
+    const end = output.indexOf('\r\n\r\n');
+    for (const line of output.toString('latin1', 0, end).split('\r\n')) {
+      const [name = '', value = ''] = line.split(': ');
+      if (name === 'Status') response.statusCode = Number.parseInt(value, 10);
+      else if (name !== '') response.setHeader(name, value);
+    }
+    response.end(output.subarray(end + 4));
+  });
 }
