@@ -54,10 +54,13 @@ export class ProjectionRepository {
 
   /**
    * What it holds, as far as files tell: `empty` without a commit, `unsure` when git has to be asked.
+   *
+   * @param isKnownSound this process has seen it whole: whoever wrote it since, on another machine too, left it so
    */
-  async peek(): Promise<ProjectionState | 'missing' | 'empty' | 'unsure'> {
+  async peek(isKnownSound: boolean): Promise<ProjectionState | 'missing' | 'empty' | 'unsure'> {
     const [tip, state] = await Promise.all([readLooseRef(this.path, this.#ref), this.readState()]);
-    if (tip !== undefined && state?.tip === tip && state.ref === this.#ref && state.boot === this.#boot) return state;
+    const isStated = tip !== undefined && state?.tip === tip && state.ref === this.#ref;
+    if (isStated && (isKnownSound || state.boot === this.#boot)) return state;
     const head = await readFile(join(this.path, 'HEAD'), 'utf8').catch(ifMissing);
     if (head === undefined) return 'missing';
     // One of another branch is none of this.

@@ -40,6 +40,8 @@ export class Projections implements Disposable {
   readonly #turns = new Turns();
   readonly #views: SourceViews;
   readonly #crowded = new Set<string>();
+  /** Those that this process has found or made whole. */
+  readonly #sound = new Set<string>();
 
   constructor(deps: ProjectionsDeps) {
     this.#deps = deps;
@@ -130,6 +132,7 @@ export class Projections implements Disposable {
   /** Takes a projection away. It is made anew if its cluster reads it again. */
   async remove(name: string): Promise<void> {
     await this.#inTurn({ name }, async () => await this.#repository({ name }).remove());
+    this.#sound.delete(name);
   }
 
   [Symbol.dispose](): void {
@@ -185,7 +188,7 @@ export class Projections implements Disposable {
   async #append(view: SourceView, target: ProjectionTarget, changes: readonly DirectoryChange[]): Promise<boolean> {
     const repository = this.#repository(target);
     const [first] = changes;
-    let state = await repository.peek();
+    let state = await repository.peek(this.#sound.has(target.name));
     if (first === undefined || state === 'unsure') return false;
     if (state === 'missing') {
       // With a history before this push it is made of all of it, when the cluster reads.
@@ -219,20 +222,26 @@ export class Projections implements Disposable {
     target: ProjectionTarget,
     signal: AbortSignal,
   ): Promise<ProjectionState | undefined> {
-    const found = await repository.peek();
+    const found = await repository.peek(this.#sound.has(target.name));
     if (found === 'empty') return undefined;
-    if (typeof found === 'object') return found;
+    if (typeof found === 'object') return this.#noteSound(target, found);
     if (found === 'unsure') {
       const examined = await repository.examine(signal);
-      if (examined !== 'damaged') return examined;
+      if (examined !== 'damaged') return this.#noteSound(target, examined);
       this.#deps.logger.warn({ projection: target.name }, 'a projection is damaged and is made anew');
     }
     await repository.make();
     return undefined;
   }
 
+  #noteSound({ name }: ProjectionTarget, state: ProjectionState): ProjectionState {
+    this.#sound.add(name);
+    return state;
+  }
+
   #note(target: ProjectionTarget, end: Written | 'empty' | 'raced'): boolean {
     if (end === 'raced') return false;
+    this.#sound.add(target.name);
     if (end !== 'empty' && end.packs >= MANY_PACKS) this.#crowded.add(target.name);
     return true;
   }

@@ -121,6 +121,21 @@ describe('the projection of a cluster', () => {
     expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
   });
 
+  it('is checked once after the machine has started anew, and not again for what other machines write', async () => {
+    const ids = [await stage.bring('prod-eu', 'one')];
+    const file = join(stage.server.path('clusters/prod-eu'), 'projection.json');
+    const state = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+    await writeFile(file, JSON.stringify({ ...state, boot: 'an earlier life', packs: 7 }));
+    await stage.restart();
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
+    // Counted anew by the check, and noted as seen in this life.
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ ...state, packs: 1 });
+    await writeFile(file, JSON.stringify({ ...state, boot: 'another machine', packs: 7 }));
+    ids.push(await stage.bring('prod-us', 'other').then(async () => await stage.bring('prod-eu', 'two')));
+    expect(await seen('prod-eu')).toEqual({ ...WHOLE, commits: ids });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ packs: 8 });
+  });
+
   it('is made anew when what it holds is damaged', async () => {
     const ids = [await stage.bring('prod-eu', 'one'), await stage.bring('prod-eu', 'two')];
     const path = stage.server.path('clusters/prod-eu');
