@@ -168,15 +168,16 @@ export class GitCache {
 
   /** Counts what the copy holds, as it is on the disk. @throws GitFault */
   async inspect(commit: string, signal: AbortSignal): Promise<CopyReport> {
-    const settings = ['remote.origin.promisor=false'];
     const format = '--batch-check=%(objecttype) %(objectname)';
-    const all = await this.#git.text(['cat-file', '--batch-all-objects', '--unordered', format], { signal, settings });
+    const all = await this.#git.text(['cat-file', '--batch-all-objects', '--unordered', '--buffer', format], {
+      signal,
+    });
     const lines = all.split('\n').filter((line) => line !== '');
     const own = new Set((await this.list(commit, signal)).map(({ id }) => id));
     const contents = lines.filter((line) => line.startsWith('blob '));
     const foreign = contents.filter((line) => !own.has(line.slice(5))).length;
     this.#isUninspected = false;
-    const packs = /^size-pack: (\d+)$/m.exec(await this.#git.text(['count-objects', '-v'], { signal, settings }));
+    const packs = /^size-pack: (\d+)$/m.exec(await this.#git.text(['count-objects', '-v'], { signal }));
     return {
       bytes: Number(packs?.[1] ?? 0) * 1024,
       objects: lines.length,
@@ -260,14 +261,18 @@ export class GitCache {
     return others.length <= MAX_OTHER_FILES && others.every(({ type }) => type === 'blob');
   }
 
-  /** Sizes of the blobs that are here. Without a promisor git says which are not, instead of fetching each alone. */
+  /**
+   * Sizes of the blobs that are here. Asked for one that is not, git fetches it, each alone, and no setting of a command
+   * takes back that the remote is a promisor (git before 2.45); so what is here is listed instead.
+   */
   async #sizes(ids: readonly string[], signal: AbortSignal): Promise<Map<string, number>> {
-    const options = { signal, input: ids, settings: ['remote.origin.promisor=false'] };
-    const output = await this.#git.text(['cat-file', '--batch-check=%(objectname) %(objectsize)'], options);
+    const format = '--batch-check=%(objectname) %(objectsize)';
+    const args = ['cat-file', '--batch-all-objects', '--unordered', '--buffer', format];
+    const wanted = new Set(ids);
     const sizes = new Map<string, number>();
-    for (const line of output.trimEnd().split('\n')) {
+    for (const line of (await this.#git.text(args, { signal })).split('\n')) {
       const [id = '', size = ''] = line.split(' ');
-      if (/^\d+$/.test(size)) sizes.set(id, Number(size));
+      if (wanted.has(id)) sizes.set(id, Number(size));
     }
     return sizes;
   }

@@ -63,6 +63,24 @@ describe('the copy of a directory', () => {
     expect(objectsIn(copy).filter((line) => line.startsWith('blob'))).toHaveLength(2);
   });
 
+  it('takes the contents of its directory all at once, however many there are', async () => {
+    using remote = new GitRemote();
+    const own = Array.from({ length: 200 }, (_, n) => [`${DIRECTORY}/apps/shop/app-${n}.yaml`, manifest(`app-${n}`)]);
+    remote.push({ ...clusters(5), ...(Object.fromEntries(own) as Record<string, string>) });
+    await using host = await GitHttp.start(remote.folder);
+    let requests = 0;
+    host.refuse = () => {
+      requests += 1;
+      return false;
+    };
+    await using run = new SourceRun(remote);
+    run.tell({ url: host.url });
+    expect((await run.next()).objects).toHaveLength(200);
+    // A greeting, the branch and the trees; a greeting and the contents.
+    expect(requests).toBeLessThanOrEqual(6);
+    expect(objectsIn(copyOf(run)).filter((line) => line.startsWith('blob'))).toHaveLength(200);
+  });
+
   it('is said to be whole where the Git host does not filter, and is read all the same', async () => {
     using remote = new GitRemote();
     git(remote.bare, 'config', 'uploadpack.allowFilter', 'false');
