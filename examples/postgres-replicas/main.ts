@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { plainProgress, silentProgress, type Progress } from '../first-app/progress.ts';
+import type { Progress } from '../first-app/progress.ts';
+import { runExample } from '../run-example.ts';
 import { takeIntent, type IntentResult } from '../first-app/take-intent.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { setReplicaStage, REPLICAS, type Replica, type ReplicaName, type ReplicaStage } from './stage.ts';
@@ -17,9 +17,6 @@ interface Scene {
   readonly holding: ReplicaName;
   readonly intent: IntentResult;
 }
-
-/** Ctrl-C, a TERM signal or a closed pipe: everything is taken down, nothing is an error. */
-class Stopped extends Error {}
 
 /** The replica that holds the operator's poll now, once it has held it for a moment. */
 async function holdingReplica(stage: ReplicaStage): Promise<ReplicaName> {
@@ -56,7 +53,7 @@ async function scene(stage: ReplicaStage, progress: Progress, version: string, a
   return { accepting, holding, intent: await take(stage, progress, stage.replica(accepting), version) };
 }
 
-async function show(stage: ReplicaStage, progress: Progress): Promise<Record<string, unknown>> {
+async function show(stage: ReplicaStage, progress: Progress) {
   const across = await scene(stage, progress, '6.5.0');
 
   const victim = await holdingReplica(stage);
@@ -76,38 +73,13 @@ async function show(stage: ReplicaStage, progress: Progress): Promise<Record<str
   return { ok: intents.every(({ state }) => state === 'ready'), across, killed: victim, alone, back, answered };
 }
 
-async function main(json: boolean, stop: AbortSignal): Promise<boolean> {
-  const write = (text: string): void => void process.stdout.write(text);
-  const progress = json ? silentProgress : plainProgress(write);
-  const staging = setReplicaStage(progress);
-  await using taken = new AsyncDisposableStack();
-  taken.defer(async () => await (await staging.catch(() => undefined))?.[Symbol.asyncDispose]());
-  const stopped = Promise.withResolvers<never>();
-  stop.addEventListener('abort', () => stopped.reject(new Stopped()), { once: true });
-  const result = await Promise.race([staging.then(async (stage) => await show(stage, progress)), stopped.promise]);
-  const ok = result['ok'] === true;
-  if (json) write(`${JSON.stringify(result, null, 2)}\n`);
-  else {
-    const answered = Object.entries(result['answered'] as Record<string, number>);
-    write(`\nThe proxy had ${answered.map(([name, count]) => `${count} requests answered by ${name}`).join(', ')}.\n`);
-    write(ok ? 'Everything went as expected.\n' : 'NOT everything went as expected: see above.\n');
-  }
-  return ok;
-}
-
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
-process.stdout.on('error', () => stop.abort());
-try {
-  const { values } = parseArgs({
-    options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
-  });
-  if (values.help) process.stdout.write(`${USAGE}\n`);
-  else process.exitCode = (await main(values.json, stop.signal)) ? 0 : 1;
-} catch (fault) {
-  if (fault instanceof Stopped) process.exitCode = 130;
-  else {
-    process.stderr.write(`postgres-replicas: ${fault instanceof Error ? fault.message : String(fault)}\n`);
-    process.exitCode = 1;
-  }
-}
+await runExample({
+  name: 'postgres-replicas',
+  usage: USAGE,
+  setStage: setReplicaStage,
+  play: show,
+  summary: ({ answered }) => {
+    const counts = Object.entries(answered).map(([name, count]) => `${count} requests answered by ${name}`);
+    return `\nThe proxy had ${counts.join(', ')}.\n`;
+  },
+});

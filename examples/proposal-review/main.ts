@@ -1,7 +1,6 @@
-import { parseArgs } from 'node:util';
-import { plainProgress, silentProgress, type Progress } from '../first-app/progress.ts';
 import { setStage } from '../first-app/stage.ts';
-import { ProposalReview, type Told } from './proposal-review.ts';
+import { runExample } from '../run-example.ts';
+import { ProposalReview } from './proposal-review.ts';
 
 const USAGE = `node examples/proposal-review/main.ts [--json]
 
@@ -22,45 +21,10 @@ const CLUSTER = {
   git: { review: 'proposal', requiredApprovals: { count: 1, roles: { security: 1 } } },
 } as const;
 
-/** Ctrl-C, a TERM signal or a closed pipe: everything is taken down, nothing is an error. */
-class Stopped extends Error {}
-
-async function main(json: boolean, stop: AbortSignal): Promise<boolean> {
-  const write = (text: string): void => void process.stdout.write(text);
-  const progress: Progress = json ? silentProgress : plainProgress(write);
-  const staging = setStage({
-    progress,
-    kubeconfig: undefined,
-    keepFolder: () => false,
-    keepTraces: false,
-    cluster: CLUSTER,
-  });
-  await using taken = new AsyncDisposableStack();
-  taken.defer(async () => await (await staging.catch(() => undefined))?.[Symbol.asyncDispose]());
-  const stopped = Promise.withResolvers<never>();
-  stop.addEventListener('abort', () => stopped.reject(new Stopped()), { once: true });
-  const told: Told = await Promise.race([
-    staging.then(async (stage) => await new ProposalReview({ stage, progress }).run()),
-    stopped.promise,
-  ]);
-  if (json) write(`${JSON.stringify(told, null, 2)}\n`);
-  else write(told.ok ? '\nEverything went as expected.\n' : '\nNOT everything went as expected: see above.\n');
-  return told.ok;
-}
-
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
-process.stdout.on('error', () => stop.abort());
-try {
-  const { values } = parseArgs({
-    options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
-  });
-  if (values.help) process.stdout.write(`${USAGE}\n`);
-  else process.exitCode = (await main(values.json, stop.signal)) ? 0 : 1;
-} catch (fault) {
-  if (fault instanceof Stopped) process.exitCode = 130;
-  else {
-    process.stderr.write(`proposal-review: ${fault instanceof Error ? fault.message : String(fault)}\n`);
-    process.exitCode = 1;
-  }
-}
+await runExample({
+  name: 'proposal-review',
+  usage: USAGE,
+  setStage: async (progress) =>
+    await setStage({ progress, kubeconfig: undefined, keepFolder: () => false, keepTraces: false, cluster: CLUSTER }),
+  play: async (stage, progress) => await new ProposalReview({ stage, progress }).run(),
+});
