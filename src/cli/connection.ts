@@ -87,6 +87,7 @@ function inWords(
 }
 
 const LISTS: readonly (readonly [path: string, what: string])[] = [
+  ['/repositories', 'repositories there are: servicectl repositories list'],
   ['/channel/webhooks', 'webhooks there are: servicectl channel webhooks list'],
   ['/proposals', 'proposals there are: servicectl proposals list --state all'],
   ['/admin-tokens', 'tokens there are: servicectl admin-tokens list'],

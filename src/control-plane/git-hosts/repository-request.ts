@@ -71,12 +71,31 @@ export function credentialFaults({ url, host, write, read, api }: Uses): Fault[]
     if (credential.kind === 'github-app' && !isRsaKey(credential.privateKey)) {
       faults.push({ path: `${path}/privateKey`, message: 'must be the RSA key that GitHub gave for the App, as PEM' });
     }
-    if (credential.kind === 'ssh' && /^-----BEGIN [A-Z ]*ENCRYPTED/.test(credential.privateKey.trim())) {
+    if (credential.kind === 'ssh' && hasPassphrase(credential.privateKey)) {
       faults.push({ path: `${path}/privateKey`, message: 'must have no passphrase: nobody is there to type it' });
+    }
+    if (
+      credential.kind === 'ssh' &&
+      !/^\s*(?:@\S+\s+)?[^#\s]\S*\s+\S+\s+[A-Za-z0-9+/]{4}/m.test(credential.knownHosts)
+    ) {
+      const message = 'must be lines of known_hosts, as ssh-keyscan prints them: host, kind and key';
+      faults.push({ path: `${path}/knownHosts`, message });
     }
   }
   if (api !== undefined && host === 'git') faults.push({ path: '/api', message: 'a plain Git host has no API' });
   return faults;
+}
+
+/** In OpenSSH's own format (PROTOCOL.key) the cipher's name stands behind the magic; `none` where there is no passphrase. */
+function hasPassphrase(pem: string): boolean {
+  if (/ENCRYPTED/.test(pem)) return true;
+  const [, body] = /-----BEGIN OPENSSH PRIVATE KEY-----([\s\S]*?)-----END/.exec(pem) ?? [];
+  if (body === undefined) return false;
+  const bytes = Buffer.from(body, 'base64');
+  const magic = 'openssh-key-v1\0';
+  if (bytes.toString('latin1', 0, magic.length) !== magic || bytes.length < magic.length + 4) return false;
+  const length = bytes.readUInt32BE(magic.length);
+  return bytes.toString('latin1', magic.length + 4, magic.length + 4 + length) !== 'none';
 }
 
 function isRsaKey(pem: string): boolean {

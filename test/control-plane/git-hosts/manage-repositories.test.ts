@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -64,6 +65,24 @@ describe('what is not a repository of another host', () => {
     expect(answer.body['faults'].map((fault: { path: string }) => fault.path)).toContain(path);
     expect(JSON.stringify(answer.body)).not.toContain(FIRST);
     expect((await plane.call('GET', '/repositories/refused')).status).toBe(404);
+  });
+
+  it('is refused with a deploy key that has a passphrase, and with known hosts that name none', async () => {
+    const key = join(plane.folder, 'locked');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', 'a word', '-f', key]);
+    const write = { kind: 'ssh', privateKey: readFileSync(key, 'utf8'), knownHosts: '# git.example.com' };
+    const answer = await plane.call(
+      'PUT',
+      '/repositories/refused',
+      bodyOf({ url: 'git@git.example.com:a/b.git', write }),
+    );
+    expect(answer.body['faults']).toEqual([
+      { path: '/write/privateKey', message: 'must have no passphrase: nobody is there to type it' },
+      {
+        path: '/write/knownHosts',
+        message: 'must be lines of known_hosts, as ssh-keyscan prints them: host, kind and key',
+      },
+    ]);
   });
 
   it.for([
