@@ -57,6 +57,7 @@ export class DeliverBatch {
   async #run(batch: readonly DeliveryItem[], signal: AbortSignal, attempt: Attempt): Promise<readonly Receipt[]> {
     const receipts: Receipt[] = [];
     const failures = { moved: 0, auth: 0, unavailable: 0, refused: 0 };
+    let isNewCopy = false;
     // Parts of the batch that are pushed as one. A refused one is parted until the commit at fault is alone.
     const groups: DeliveryItem[][] = [[...batch]];
     let credential: { readonly value: GitCredential; readonly at: number } | undefined;
@@ -65,7 +66,26 @@ export class DeliverBatch {
       if (credential === undefined || now - credential.at > CREDENTIAL_MS) {
         credential = { value: await this.#deps.mintCredential(this.#scopeOf(batch), signal), at: now };
       }
-      const { failure, plan, done } = await this.#attempt(attempt, credential.value, group, signal);
+      let attempted: Attempted;
+      try {
+        attempted = await attempt(group, credential.value, signal);
+      } catch (error) {
+        if (!(error instanceof MissingObjectError)) throw error;
+        if (!isNewCopy) {
+          this.#deps.logger.warn({ err: error }, 'the local copy of the branch is made anew');
+          await this.#deps.writer.startOver();
+          isNewCopy = true;
+          groups.unshift(group);
+          continue;
+        }
+        // It is missing at the host itself: whoever needs it waits alone, and the others go on without.
+        const [first] = group;
+        if (group.length > 1) groups.unshift(...halves(group));
+        else if (first !== undefined)
+          receipts.push({ state: 'retry', intentId: first.intent.id, message: error.message });
+        continue;
+      }
+      const { failure, plan, done } = attempted;
       receipts.push(...done);
       const settled = new Set(done.map(({ intentId }) => intentId));
       const open = group.filter(({ intent }) => !settled.has(intent.id));
@@ -89,22 +109,6 @@ export class DeliverBatch {
       );
     }
     return receipts;
-  }
-
-  async #attempt(
-    attempt: Attempt,
-    credential: GitCredential,
-    group: readonly DeliveryItem[],
-    signal: AbortSignal,
-  ): Promise<Attempted> {
-    try {
-      return await attempt(group, credential, signal);
-    } catch (error) {
-      if (!(error instanceof MissingObjectError)) throw error;
-      this.#deps.logger.warn({ err: error }, 'the local copy of the branch is made anew');
-      await this.#deps.writer.startOver();
-      return { failure: { state: 'rejected', rejection: 'unavailable', message: error.message }, done: [] };
-    }
   }
 
   #scopeOf(batch: readonly DeliveryItem[]): readonly ScopeEntry[] {
@@ -135,8 +139,12 @@ function partRefused(
       next: rest.length === 0 ? [] : [rest],
     };
   }
-  const middle = Math.ceil(open.length / 2);
-  return { refused: [], next: [open.slice(0, middle), open.slice(middle)].filter((half) => half.length > 0) };
+  return { refused: [], next: halves(open) };
+}
+
+function halves(items: readonly DeliveryItem[]): DeliveryItem[][] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)].filter((half) => half.length > 0);
 }
 
 /** Of a refusal that speaks of many commits, the line about this one. */

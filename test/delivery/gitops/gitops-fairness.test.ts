@@ -1,10 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { DeliveryItem } from '../../../src/delivery/delivery.ts';
 import { pushesOf } from '../../../src/delivery/gitops/pushes-of.ts';
 import { apply } from './rendered-intent.ts';
-import { deliver, delivered, startAcme, writerOn } from './writer.ts';
+import { deliver, delivered, onServer, startAcme, writerOn } from './writer.ts';
 
 const huge = (slug: string, name: string): DeliveryItem => apply({ slug, name, values: { text: 'x'.repeat(400_000) } });
 
@@ -48,6 +48,26 @@ it('finds the receipts of a whole batch again in one git process', async () => {
   const logs = (await readFile(trace, 'utf8')).split('\n').filter((line) => line === 'log');
   expect(logs.length).toBe(1);
   expect(server.pushes()).toBe(1);
+});
+
+it('lets only the cluster wait whose directory lacks an object at the host', async () => {
+  await using server = await startAcme();
+  const localPath = server.path('acme');
+  const repository = { name: 'acme', url: server.remote('acme'), branch: 'main', layout: 'flat' as const, localPath };
+  await using delivery = writerOn(server, { repository });
+  await delivered(
+    delivery,
+    ['bad', 'one', 'two'].map((slug) => apply({ slug })),
+  );
+  const blob = await onServer(server, 'rev-parse', 'main:clusters/bad/apps/shop/podinfo.yaml');
+  await rm(join(localPath, 'objects', blob.slice(0, 2), blob.slice(2)));
+  const batch = ['one', 'bad', 'two'].map((slug) => apply({ slug, generation: 2, version: '6.6.1' }));
+  const receipts = await deliver(delivery, batch);
+  expect(batch.map(({ intent }) => receipts.find(({ intentId }) => intentId === intent.id))).toMatchObject([
+    { state: 'delivered' },
+    { state: 'retry', message: `the local copy of the branch has no object ${blob}` },
+    { state: 'delivered' },
+  ]);
 });
 
 /** A `git` first in the path that notes its command and runs the real one. */
