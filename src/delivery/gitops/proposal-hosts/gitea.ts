@@ -3,6 +3,7 @@ import { ProposalHostFault, type HostedProposal, type NewProposal, type Proposal
 import { HostClient, wordsOf, type HostAnswer, type HostApi } from './host-client.ts';
 import { hostShape } from './host-shape.ts';
 import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
+import { PullRequestCalls } from './pull-request-calls.ts';
 import { answersOf, newestOfEach } from './review-answers.ts';
 
 const User = Type.Union([Type.Null(), Type.Object({ login: Type.String() })]);
@@ -47,6 +48,7 @@ const STYLES = ['merge', 'rebase', 'rebase-merge', 'squash', 'fast-forward-only'
 export class GiteaHost implements PolledHost {
   readonly repository: string;
   readonly #client: HostClient;
+  readonly #calls: PullRequestCalls;
   readonly #base: string;
 
   constructor(api: HostApi) {
@@ -58,6 +60,7 @@ export class GiteaHost implements PolledHost {
       authorization: (token) => `token ${token}`,
       needs: "the scopes 'write:repository' and 'write:issue', of an account that may write to the repository",
     });
+    this.#calls = new PullRequestCalls(this.#client, this.#base);
   }
 
   async open(proposal: NewProposal, signal: AbortSignal): Promise<HostedProposal> {
@@ -74,25 +77,17 @@ export class GiteaHost implements PolledHost {
   }
 
   async find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined> {
-    const got = await this.#client.call(
-      { method: 'GET', path: `${this.#base}/pulls/${number}`, takes: [200, 404] },
-      signal,
-    );
-    if (got.status === 404) {
-      // The same status hides a repository that the credential may not see.
-      await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
-      return undefined;
-    }
+    const got = await this.#calls.get(number, signal);
+    if (got === undefined) return undefined;
     return { ...describe(parseRequest(got.body)), reviews: await this.#reviews(number, signal) };
   }
 
   async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
-    await this.#edit(number, { title, body }, signal);
+    await this.#calls.edit(number, { title, body }, signal);
   }
 
   async comment(number: number, markdown: string, signal: AbortSignal): Promise<void> {
-    const path = `${this.#base}/issues/${number}/comments`;
-    await this.#client.call({ method: 'POST', path, body: { body: markdown }, takes: [201] }, signal);
+    await this.#calls.comment(number, markdown, signal);
   }
 
   async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
@@ -110,7 +105,7 @@ export class GiteaHost implements PolledHost {
     const known = await this.find(number, signal);
     if (known === undefined || known.state !== 'open') return;
     if (comment !== undefined) await this.comment(number, comment, signal);
-    await this.#edit(number, { state: 'closed' }, signal);
+    await this.#calls.edit(number, { state: 'closed' }, signal);
   }
 
   async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
@@ -147,18 +142,9 @@ export class GiteaHost implements PolledHost {
     return undefined;
   }
 
-  async #edit(number: number, body: Record<string, string>, signal: AbortSignal): Promise<void> {
-    // Gitea answers an edit with 201.
-    await this.#client.call(
-      { method: 'PATCH', path: `${this.#base}/pulls/${number}`, body, takes: [200, 201] },
-      signal,
-    );
-  }
-
   /** How the repository merges unless somebody chooses; older versions do not tell. */
   async #style(signal: AbortSignal): Promise<string> {
-    const got = await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
-    const style = ((got.body ?? {}) as Record<string, unknown>)['default_merge_style'];
+    const { default_merge_style: style } = await this.#calls.repository(signal);
     return typeof style === 'string' && STYLES.includes(style) ? style : 'merge';
   }
 

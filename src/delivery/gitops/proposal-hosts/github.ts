@@ -3,6 +3,7 @@ import { ProposalHostFault, type HostedProposal, type NewProposal, type Proposal
 import { HostClient, wordsOf, type HostApi } from './host-client.ts';
 import { hostShape } from './host-shape.ts';
 import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
+import { PullRequestCalls } from './pull-request-calls.ts';
 import { answersOf, newestOfEach } from './review-answers.ts';
 
 const User = Type.Union([Type.Null(), Type.Object({ login: Type.String() })]);
@@ -39,6 +40,7 @@ const ANSWERS = { APPROVED: 'approve', CHANGES_REQUESTED: 'reject', DISMISSED: '
 export class GithubHost implements PolledHost {
   readonly repository: string;
   readonly #client: HostClient;
+  readonly #calls: PullRequestCalls;
   readonly #owner: string;
   readonly #base: string;
 
@@ -55,6 +57,7 @@ export class GithubHost implements PolledHost {
       needs:
         "the permissions 'Pull requests: read and write' and 'Contents: read and write' (of a classic token: the scope 'repo')",
     });
+    this.#calls = new PullRequestCalls(this.#client, this.#base);
   }
 
   async open(proposal: NewProposal, signal: AbortSignal): Promise<HostedProposal> {
@@ -83,15 +86,8 @@ export class GithubHost implements PolledHost {
   }
 
   async find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined> {
-    const got = await this.#client.call(
-      { method: 'GET', path: `${this.#base}/pulls/${number}`, takes: [200, 404] },
-      signal,
-    );
-    if (got.status === 404) {
-      // The same status hides a repository that the credential may not see.
-      await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
-      return undefined;
-    }
+    const got = await this.#calls.get(number, signal);
+    if (got === undefined) return undefined;
     const request = parseRequest(got.body);
     const found = describe(request);
     const closedBy = found.state === 'closed' ? await this.#closedBy(number, signal) : found.closedBy;
@@ -103,12 +99,11 @@ export class GithubHost implements PolledHost {
   }
 
   async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
-    await this.#edit(number, { title, body }, signal);
+    await this.#calls.edit(number, { title, body }, signal);
   }
 
   async comment(number: number, markdown: string, signal: AbortSignal): Promise<void> {
-    const path = `${this.#base}/issues/${number}/comments`;
-    await this.#client.call({ method: 'POST', path, body: { body: markdown }, takes: [201] }, signal);
+    await this.#calls.comment(number, markdown, signal);
   }
 
   async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
@@ -136,7 +131,7 @@ export class GithubHost implements PolledHost {
     const known = await this.find(number, signal);
     if (known === undefined || known.state !== 'open') return;
     if (comment !== undefined) await this.comment(number, comment, signal);
-    await this.#edit(number, { state: 'closed' }, signal);
+    await this.#calls.edit(number, { state: 'closed' }, signal);
   }
 
   async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
@@ -165,14 +160,9 @@ export class GithubHost implements PolledHost {
     return parseRequests(got.body).find(({ head }) => head.ref === branch);
   }
 
-  async #edit(number: number, body: Record<string, string>, signal: AbortSignal): Promise<void> {
-    await this.#client.call({ method: 'PATCH', path: `${this.#base}/pulls/${number}`, body, takes: [200] }, signal);
-  }
-
   /** The first that the repository allows: each brings the same blobs, and a merge commit keeps ours as it was signed. */
   async #mergeMethod(signal: AbortSignal): Promise<'merge' | 'squash' | 'rebase'> {
-    const got = await this.#client.call({ method: 'GET', path: this.#base, takes: [200] }, signal);
-    const allowed = (got.body ?? {}) as Record<string, unknown>;
+    const allowed = await this.#calls.repository(signal);
     // Absent for a credential that may not push.
     if (allowed['allow_merge_commit'] !== false) return 'merge';
     return allowed['allow_squash_merge'] === false ? 'rebase' : 'squash';
