@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commitObject } from '../../../src/git/commit-object.ts';
 import type { SshCredential } from '../../../src/git/git-credential.ts';
-import { EMPTY_TREE_ID, type NewObject } from '../../../src/git/git-object.ts';
+import { EMPTY_TREE_ID, type NewObject, ZERO_ID } from '../../../src/git/git-object.ts';
 import { Mirror } from '../../../src/git/mirror.ts';
 import { writePack } from '../../../src/git/pack.ts';
 import { SshRemote } from '../../../src/git/remote/ssh-remote.ts';
@@ -55,7 +55,14 @@ describe('a repository over ssh', () => {
     expect(await push(remote, first.id, commit('late\n', first.id))).toMatchObject({ rejection: 'moved' });
     expect(execFileSync('git', ['-C', path, 'rev-parse', REF], { encoding: 'utf8' }).trim()).toBe(second.id);
     execFileSync('git', ['-C', path, 'fsck', '--strict'], { stdio: 'pipe' });
+    const aside = { ref: 'refs/heads/proposals/one', capabilities: new Set<string>() };
+    const made = { ...aside, oldId: undefined, newId: first.id, pack: await writePack([], { thin: true }) };
+    expect((await remote.push(made, writer, NEVER)).state).toBe('ok');
+    const gone = { ...aside, oldId: first.id, newId: ZERO_ID, pack: Buffer.alloc(0) };
+    expect(await remote.push({ ...gone, oldId: second.id }, writer, NEVER)).toMatchObject({ rejection: 'moved' });
+    expect(await remote.push(gone, writer, NEVER)).toEqual({ state: 'ok', value: undefined });
     const advertised = await remote.advertise(writer, NEVER);
+    expect(advertised.state === 'ok' && [...advertised.value.refs.keys()]).toEqual([REF]);
     expect(advertised.state === 'ok' && advertised.value.refs.get(REF)).toBe(second.id);
 
     await using mirror = new Mirror({
