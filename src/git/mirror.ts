@@ -112,8 +112,9 @@ export class Mirror implements BranchCopy {
     return await this.#bring(`refs/heads/${branch}`, PROPOSED_REF, credential, signal);
   }
 
-  /** Tip of the branch as of the last fetch or flush. */
+  /** Tip of the branch as of the last fetch or push. */
   async tip(): Promise<string | undefined> {
+    if (this.#kept.size > 0 && this.#keptTip !== undefined) return this.#keptTip;
     await this.#make();
     return this.#reader.tip(this.#ref);
   }
