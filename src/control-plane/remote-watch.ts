@@ -9,7 +9,7 @@ import { deliveryLock, workQueueKey } from './store/delivery-queue.ts';
 import { withExclusive } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
 import { repositoriesInUse } from './store/repositories.ts';
-import { configTopic } from './topics.ts';
+import { configTopic, PROPOSALS_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
 const EVERY_MS = 30_000;
@@ -90,6 +90,7 @@ export class RemoteWatch {
       const replaced = await store.write(async (trx) => await replaceDesiredRevision(trx, cluster, revision));
       if (!replaced) continue;
       wakeups.notify(configTopic(id));
+      wakeups.notify(PROPOSALS_TOPIC);
       logger.info({ clusterId: id, directory, revision }, 'somebody else changed the directory of a cluster in Git');
     }
   }
