@@ -57,6 +57,11 @@ export class BranchWriter implements AsyncDisposable {
     }
   }
 
+  /** Newest tip that is known, whether or not it is so still; what this process pushed counts at once. */
+  async lastKnownTip(): Promise<string | undefined> {
+    return this.#lastTip ?? (await this.copy.tip());
+  }
+
   async probe(credential: GitCredential, signal: AbortSignal): Promise<Answered<Advertisement>> {
     return this.#remote.advertise(credential, signal);
   }

@@ -4,6 +4,7 @@ import type { GitCredential } from '../../git/git-credential.ts';
 import type { FetchLike } from '../../git/receive-pack.ts';
 import type { GitRemote } from '../../git/remote/git-remote.ts';
 import type { RenderTarget } from '../../intent/rendered.ts';
+import { AppError } from '../../protocol/app-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Delivery, DeliveryItem, Probe, Receipt } from '../delivery.ts';
@@ -226,7 +227,7 @@ export class GitopsDelivery implements Delivery {
     await this.#inTurn(async () => await this.#settle(signal));
   }
 
-  /** Reads the branch with git, as it was last known where its host does not answer. Nothing waits for it. */
+  /** Reads the branch with git, as it was last known where its host does not answer. @throws AppError `unavailable` */
   async read<Value>(
     work: (
       query: (args: readonly string[], signal: AbortSignal) => Promise<string>,
@@ -235,19 +236,16 @@ export class GitopsDelivery implements Delivery {
     signal: AbortSignal,
   ): Promise<Value> {
     const { copy } = this.#writer;
-    if (this.#deps.repository.localPath === undefined) {
-      try {
-        const credential = await this.#deps.mintCredential([], signal);
-        await this.#inTurn(async () => await this.#writer.look(credential, signal));
-      } catch (error) {
-        signal.throwIfAborted();
-        this.#deps.logger.warn(
-          { err: error },
-          'the Git host does not answer; its history is read as it was last known',
-        );
-      }
+    const silence = this.#deps.repository.localPath === undefined ? await this.#lookAgain(signal) : undefined;
+    if (silence !== undefined) {
+      const message = `the Git host of ${this.#deps.repository.name} does not answer`;
+      if ((await this.#writer.lastKnownTip()) === undefined)
+        throw new AppError('unavailable', `${message}: ${silence}`);
+      this.#deps.logger.warn({ why: silence }, `${message}; its history is read as it was last known`);
     }
-    return await work(async (args, until) => await copy.query(args, until), await copy.tip());
+    // Another replica may have pushed to a repository that is read in place.
+    const tip = this.#deps.repository.localPath === undefined ? await this.#writer.lastKnownTip() : await copy.tip();
+    return await work(async (args, until) => await copy.query(args, until), tip);
   }
 
   /** Keeps the local copy fast. To be called now and then; deliveries go on meanwhile. */
@@ -258,6 +256,18 @@ export class GitopsDelivery implements Delivery {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#turn;
     await this.#writer[Symbol.asyncDispose]();
+  }
+
+  /** Brings the copy up to date. Answers why that was not possible. */
+  async #lookAgain(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const credential = await this.#deps.mintCredential([], signal);
+      const looked = await this.#inTurn(async () => await this.#writer.look(credential, signal));
+      return looked.state === 'rejected' ? looked.message : undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      return error instanceof Error ? error.message : 'unknown error';
+    }
   }
 
   /** Before anything is written: in which layout, and not beside a move that is half done. */

@@ -122,3 +122,23 @@ describe('a move of the layout, from a mirror', () => {
     expect(await paths()).toContain('clusters/prod-eu/apps/shop/later.yaml');
   });
 });
+
+describe('the history, from a mirror', () => {
+  it('is told as it was last known while the Git host is away, and not at all where nothing is known', async () => {
+    await using delivery = mover();
+    await deliver(delivery, [apply()]);
+    const subjectsOf = async (reader: GitopsDelivery): Promise<string> => {
+      const signal = AbortSignal.timeout(10_000);
+      return await reader.read(
+        async (query, tip) => await query(['log', '--format=%s', tip ?? 'none'], signal),
+        signal,
+      );
+    };
+    server.intercept = () => 503;
+    expect(await subjectsOf(delivery)).toContain('prod-eu: install shop/podinfo');
+    await using fresh = mover();
+    await expect(subjectsOf(fresh)).rejects.toMatchObject({ code: 'unavailable' });
+    server.intercept = undefined;
+    expect(await subjectsOf(fresh)).toContain('prod-eu: install shop/podinfo');
+  });
+});
