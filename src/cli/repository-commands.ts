@@ -72,6 +72,16 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
       changed(await callControlPlane<Changed>(options, deps, 'PUT', path, readJson(options.file)), options, deps);
     });
 
+  withConnection(repositories.command('webhook-secret'))
+    .argument('<name>', 'of the repository')
+    .description("makes a new secret for the host's webhook and prints it this once; the one before counts no more")
+    .addOption(outputOption())
+    .action(async (name: string, options: ConnectionOptions & Output) => {
+      const body = { webhookSecret: 'new' };
+      const answer = await callControlPlane<Changed>(options, deps, 'PUT', `${at(name)}/credentials`, body);
+      changed(answer, options, deps);
+    });
+
   withConnection(repositories.command('probe'))
     .argument('<name>', 'of the repository')
     .description('looks whether the repository can be written and read, without a commit; exits with 1 where it cannot')

@@ -59,6 +59,10 @@ describe('servicectl repositories', () => {
     const shown = await run('repositories', 'get', 'lab', '-o', 'json');
     expect(JSON.parse(shown.out)).toMatchObject({ name: 'lab', probe: { state: 'ready' } });
     expect(`${set.out}${listed.out}${shown.out}`).not.toContain(TOKEN);
+    const rotated = await run('repositories', 'webhook-secret', 'lab');
+    expect(rotated).toMatchObject({ code: 0, err: '' });
+    expect(rotated.out).toMatch(/shown this once:\nwhsec_\S+\n$/);
+    expect(rotated.out.split('\n').at(-2)).not.toBe(set.out.split('\n').at(-2));
     expect(await run('repositories', 'delete', 'lab')).toMatchObject({ code: 2, out: '' });
     expect(await run('repositories', 'delete', 'lab', '--yes')).toMatchObject({
       code: 0,
