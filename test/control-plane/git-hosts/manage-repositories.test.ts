@@ -165,6 +165,18 @@ describe('a repository of another host', () => {
     );
   });
 
+  it('gets a new secret for its webhook also where the host refuses its credential', async () => {
+    const created = await plane.call(
+      'PUT',
+      '/repositories/hooked',
+      bodyOf({ write: { kind: 'token', token: 'a-wrong-token' } }),
+    );
+    expect(created.body['repository'].probe).toMatchObject({ state: 'forbidden' });
+    const anew = await plane.call('PUT', '/repositories/hooked/credentials', { webhookSecret: 'new' });
+    expect(anew).toMatchObject({ status: 200, body: { webhookSecret: expect.stringMatching(/^whsec_/) } });
+    expect(anew.body['webhookSecret']).not.toBe(created.body['webhookSecret']);
+  });
+
   it('keeps its layout while clusters are in it', async () => {
     await plane.call('PUT', '/repositories/laid', bodyOf());
     await plane.newCluster('laid-eu', { git: { repository: 'laid' } });
