@@ -40,7 +40,7 @@ export type RemovalDecision =
   /** Annotate first where that is still to do, so that the end of the object is known to be meant; then delete. */
   | { readonly kind: 'delete'; readonly uid: string; readonly annotate: boolean };
 
-/** What becomes of one tombstone. Pure. Nothing else ever deletes an object. */
+/** What becomes of one tombstone. Pure. Besides it only `decidePrune` ever deletes an object. */
 export function decideRemoval(situation: RemovalSituation): RemovalDecision {
   const { tombstone, live, namespace, policy } = situation;
   const outcome =
@@ -81,7 +81,7 @@ function incarnationDiffers(tombstone: Tombstone, uid: string): Refusal | undefi
   );
 }
 
-function liveIsNotOurs(live: KubeObject, policy: ClusterPolicy): Refusal | undefined {
+export function liveIsNotOurs(live: KubeObject, policy: ClusterPolicy): Refusal | undefined {
   if (isManaged(live, policy.clusterId)) return undefined;
   return refused(
     Reason.ManifestRefused,

@@ -1,10 +1,11 @@
 import type { Outcome } from '../delivery/delivery.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
-import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
+import { TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource } from '../resources/source-annotation.ts';
 import { askToGo } from './ask-to-go.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
+import { liveIsNotOurs, type RemovalDecision } from './decide-removal.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { apiIsGone, isDenied, isLostRace, isNoAnswer, isNotFound, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
@@ -12,7 +13,6 @@ import { failed, refused, stale, type Refusal } from './refusal.ts';
 import { pairOf } from './source-pair.ts';
 import { refOfRecord } from './vanished.ts';
 import {
-  isManaged,
   kindIsNotDelivered,
   labelIsMissing,
   namespaceIsNotAllowed,
@@ -32,18 +32,11 @@ export interface PruneSituation {
   readonly isDenied: boolean;
 }
 
-export type PruneDecision =
-  | { readonly kind: 'refuse'; readonly outcome: Refusal }
-  /** Gone, or made anew since by somebody else. */
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'deleting' }
-  | { readonly kind: 'delete'; readonly uid: string; readonly annotate: boolean };
-
 const MAX_TRIES = 5;
 const MARK = 'pruned:';
 
-/** What becomes of an object whose file vanished, on a cluster that prunes. Pure. */
-export function decidePrune(situation: PruneSituation): PruneDecision {
+/** What becomes of an object whose file vanished, on a cluster that prunes; `absent` too where it was made anew. Pure. */
+export function decidePrune(situation: PruneSituation): RemovalDecision {
   const { record, live, namespace, policy } = situation;
   if (live === undefined || live.metadata.uid !== record.uid) return { kind: 'absent' };
   const outcome =
@@ -77,7 +70,7 @@ export async function pruneItem(
       const namespace = live === undefined ? undefined : await pass.namespace(record.namespace, signal);
       const denied = grants?.isDenied(record.namespace) === true;
       const { policy } = pass;
-      const decision: PruneDecision = pass.mayRead(ref)
+      const decision: RemovalDecision = pass.mayRead(ref)
         ? decidePrune({ record, live, namespace, policy, isSigned, isDenied: denied })
         : { kind: 'refuse', outcome: notReadable(record, policy) };
       if (decision.kind === 'refuse') return decision.outcome;
@@ -120,14 +113,6 @@ function removalIsNotSigned({ policy, isSigned }: PruneSituation): Refusal | und
   return refused(
     Reason.SignatureMissing,
     'its file is gone, and this cluster requires signatures: turn on requireSignedCommits, or uninstall through the control plane',
-  );
-}
-
-function liveIsNotOurs(live: KubeObject, policy: ClusterPolicy): Refusal | undefined {
-  if (isManaged(live, policy.clusterId)) return undefined;
-  return refused(
-    Reason.ManifestRefused,
-    `the object is not managed by the control plane (label ${MANAGED_BY_LABEL}) and is never deleted by it`,
   );
 }
 
