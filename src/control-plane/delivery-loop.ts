@@ -26,6 +26,11 @@ const SWEEP_MS = 30_000;
 const MAX_BATCH = 200;
 /** Targets written to at once. */
 const MAX_ACTIVE = 64;
+/**
+ * In a burst, for more to come before the next push of the same repository: few pushes then carry what otherwise takes
+ * many, and whoever comes alone waits for nobody.
+ */
+const GATHER_MS = 200;
 /** One batch, however slow its target is. */
 const BATCH_TIMEOUT_MS = 5 * 60_000;
 /** For a batch in flight when the program ends. A batch that is cut off is delivered again and recognised. */
@@ -135,9 +140,15 @@ export class DeliveryLoop {
     const { store } = this.#deps;
     try {
       const turn = await withExclusive(store, deliveryLock(key), async (held) => {
-        while (!stop.aborted) {
-          const batch = await nextBatch(store.db, queue, MAX_BATCH, this.#targets.waitingClusters(key).clusterIds);
+        for (let before = 0; !stop.aborted;) {
+          const take = async (limit: number): Promise<QueuedIntent[]> =>
+            await nextBatch(store.db, queue, limit, this.#targets.waitingClusters(key).clusterIds);
+          if (isBurst(queue, before) && (await take(1)).length > 0) {
+            await this.#deps.clock.sleep(GATHER_MS, stop).catch(rethrowUnless(stop));
+          }
+          const batch = await take(MAX_BATCH);
           if (batch.length === 0) return;
+          before = batch.length;
           const { unfinished, failed, done } = await this.#deliver(queue, batch, cut, held);
           for (const clusterId of done) this.#targets.clusterSucceeded(key, clusterId);
           if (unfinished === undefined) {
@@ -253,6 +264,11 @@ function byTarget(
   if (queue.mode === 'gitops') return [{ target: queue, part: rendered }];
   const parts = Map.groupBy(rendered, ({ target }) => target.clusterId);
   return [...parts].map(([clusterId, part]) => ({ target: { mode: 'pull', clusterId }, part }));
+}
+
+/** Whether the last batch was of several, and not a full one, which more are waiting behind. A queue of jobs is no push. */
+function isBurst(queue: WorkQueue, before: number): boolean {
+  return queue.mode === 'gitops' && before > 1 && before < MAX_BATCH;
 }
 
 function rethrowUnless(stop: AbortSignal): (error: unknown) => void {

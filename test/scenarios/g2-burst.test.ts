@@ -44,6 +44,7 @@ it(
     expect(new Set(receipts).size).toBe(200);
     // Each move of the branch is one push; the first is the repository's start.
     const moves = (await plane.git('reflog', '--format=%H', 'main')).trim().split('\n').length;
-    expect(moves).toBeLessThan(40);
+    // Two where nothing else is at work: how many depends on how long it takes to accept them all.
+    expect(moves - 1).toBeLessThanOrEqual(10);
   },
 );

@@ -213,7 +213,9 @@ export class GitCache {
     const known = await this.#tip();
     // The first time one commit is enough, however deep the history is; later what has been added to it.
     const depth = known === undefined ? ['--depth=1'] : [];
-    const filter = this.#dedicated === true ? '--no-filter' : '--filter=blob:none';
+    // Of a whole repository every content is wanted, from the first time on: then it comes with the same answer.
+    const isOwn = this.#dedicated === true || this.#deps.path === '';
+    const filter = isOwn ? '--no-filter' : '--filter=blob:none';
     const options = ['--no-tags', '--no-write-fetch-head', '--recurse-submodules=no', filter, ...depth];
     const stderr: string[] = [];
     const refspec = `+refs/heads/${this.#deps.branch}:${REF}`;
