@@ -1,8 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { Database, IntentRow } from './schema.ts';
 
-/** States of an intent whose manifest or tombstone a repository must hold. */
-const HELD: readonly IntentRow['state'][] = ['delivered', 'applied', 'ready', 'removed'];
+/**
+ * States of an intent with a receipt whose manifest or tombstone a repository must hold. `failed` too: what went wrong
+ * after the delivery (it is Degraded, say) takes nothing out of Git. One that was refused has no receipt.
+ */
+const HELD: readonly IntentRow['state'][] = ['delivered', 'applied', 'ready', 'removed', 'failed'];
 
 /** The newest intent that was delivered by Git for an object, with the commit of its receipt. */
 export type WrittenIntent = Pick<
@@ -36,13 +39,19 @@ export async function writtenIntents(
         eb.exists(
           eb
             .selectFrom('intents as newer')
+            .leftJoin('receipts as its', 'its.intent_id', 'newer.id')
             .select('newer.id')
             .whereRef('newer.cluster_id', '=', 'intents.cluster_id')
             .whereRef('newer.target_kind', '=', 'intents.target_kind')
             .whereRef('newer.namespace', '=', 'intents.namespace')
             .whereRef('newer.name', '=', 'intents.name')
             .whereRef('newer.generation', '>', 'intents.generation')
-            .where('newer.state', 'in', [...HELD, 'accepted']),
+            .where((of) =>
+              of.or([
+                of('newer.state', '=', 'accepted'),
+                of.and([of('newer.state', 'in', HELD), of('its.intent_id', 'is not', null)]),
+              ]),
+            ),
         ),
       ),
     )
@@ -67,6 +76,8 @@ export async function deliverAgain(
       .set({ state: 'accepted', reason: null, delivered_at: null, applied_at: null, ready_at: null })
       .where('id', '=', intent.id)
       .where('state', 'in', HELD)
+      // Refused in the meantime, it is not tried again.
+      .where('id', 'in', (eb) => eb.selectFrom('receipts').select('intent_id').where('intent_id', '=', intent.id))
       .executeTakeFirst();
     if (numUpdatedRows === 0n) continue;
     await trx.deleteFrom('receipts').where('intent_id', '=', intent.id).execute();
