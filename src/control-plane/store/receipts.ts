@@ -53,7 +53,7 @@ export async function storeReceipt(
     .execute();
   await trx
     .updateTable('intents')
-    .set({ delivered_at: at, state: 'delivered', reason: null })
+    .set({ delivered_at: at, state: 'delivered' })
     .where('id', '=', intent.id)
     // Proposed: somebody else brought it to the branch, a Git host or a person.
     .where('state', 'in', ['accepted', 'proposed'])

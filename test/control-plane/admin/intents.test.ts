@@ -33,7 +33,11 @@ describe('POST /clusters/{id}/intents', () => {
       name: 'life',
       generation: 1,
       state: 'delivered',
-      receipt: { mode: 'gitops', commit: expect.stringMatching(/^[0-9a-f]{40}$/) },
+      receipt: {
+        mode: 'gitops',
+        commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+        link: expect.stringMatching(/^\/api\/v1\/repositories\/fleet\/commits\/[0-9a-f]{40}$/),
+      },
       requestedBy: 'admin',
       requestReason: 'first look',
       acceptedAt: expect.any(String),
