@@ -16,6 +16,7 @@ import {
   recordLayoutMove,
   repositoriesOnTheMove,
   slugsOf,
+  takeLayout,
 } from './store/layout-moves.ts';
 import type { Store } from './store/open-store.ts';
 import { findRepositoryById, localName } from './store/repositories.ts';
@@ -137,15 +138,15 @@ export class LayoutMoves {
     for (;;) {
       const placed = await store.write(async (trx) => {
         // Held until the end of the transaction, as it is while a cluster is made: none is made in the old place meanwhile.
-        if (!(await endLayoutMove(trx, repository.id, move, move.to))) return [];
+        const taken = await takeLayout(trx, repository.id, move, done.commit);
+        if (taken === undefined) return [];
         const clusters = await placeClusters(trx, repository.id, move.to);
-        if (clusters.length > 0) {
-          // Not all of them may be done: the next transaction sees.
-          await recordLayoutMove(trx, repository.id, move);
-          return clusters;
-        }
+        // Not all of them may be done: the next transaction sees.
+        if (clusters.length > 0) return clusters;
+        await endLayoutMove(trx, repository.id, move);
         const what = done.directories === undefined ? '' : `, ${done.directories} directories`;
-        const how = done.commit === undefined ? 'nothing had to be changed in Git' : `commit ${done.commit}${what}`;
+        const isChanged = taken.commit !== undefined && done.directories !== 0;
+        const how = isChanged ? `commit ${taken.commit}${what}` : 'nothing had to be changed in Git';
         await appendAudit(trx, {
           organizationId: repository.organization_id,
           at: clock.now().toISOString(),
@@ -164,7 +165,7 @@ export class LayoutMoves {
 
   async #giveUp(repository: RepositoryRow, move: LayoutMove, why: string): Promise<void> {
     await this.#deps.store.write(async (trx) => {
-      if (!(await endLayoutMove(trx, repository.id, move, undefined))) return;
+      if (!(await endLayoutMove(trx, repository.id, move))) return;
       await appendAudit(trx, {
         organizationId: repository.organization_id,
         at: this.#deps.clock.now().toISOString(),

@@ -70,7 +70,7 @@ export async function putRepository(
     ...(body.caCertificate === undefined ? {} : { caCertificate: body.caCertificate }),
   };
   const draft: RepositoryRow = {
-    ...(known ?? { created_at: at, layout_move: null }),
+    ...(known ?? { created_at: at, layout_move: null, layout_history: null }),
     id,
     organization_id: admin.organization.id,
     name: hostedName(admin.organization, name),

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { LayoutMove } from '../../delivery/gitops/layout-record.ts';
+import type { LayoutMove, LayoutMoved } from '../../delivery/gitops/layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from '../../delivery/gitops/layout.ts';
 import type { Database, RepositoryRow } from './schema.ts';
 
@@ -11,7 +11,15 @@ export function layoutMoveOf(row: Pick<RepositoryRow, 'layout_move'>): LayoutMov
   return row.layout_move === null ? undefined : (JSON.parse(row.layout_move) as LayoutMove);
 }
 
-/** Records that the repository is to be moved. False: it is being moved already. */
+/** Moves whose commits are kept, so that a cluster's history is followed through them. */
+export const MAX_LAYOUT_HISTORY = 20;
+
+/** The moves that are at their end, the oldest first; the last `MAX_LAYOUT_HISTORY` of them. */
+export function layoutHistoryOf(row: Pick<RepositoryRow, 'layout_history'>): readonly LayoutMoved[] {
+  return row.layout_history === null ? [] : (JSON.parse(row.layout_history) as readonly LayoutMoved[]);
+}
+
+/** Records that the repository is to be moved. False: it is being moved already, or has the layout. */
 export async function recordLayoutMove(
   trx: Kysely<Database>,
   repositoryId: string,
@@ -22,20 +30,50 @@ export async function recordLayoutMove(
     .set({ layout_move: JSON.stringify(move) })
     .where('id', '=', repositoryId)
     .where('layout_move', 'is', null)
+    .where('layout', '<>', move.to)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
 
-/** Ends a move, with the layout that then holds. False: it was at its end already, or another one was begun. */
-export async function endLayoutMove(
+/**
+ * The branch has the layout that the move is to: records it, and the commit from which it holds. The move stays recorded.
+ * Answers that commit; undefined: the move was at its end already, or another one was begun.
+ */
+export async function takeLayout(
   trx: Kysely<Database>,
   repositoryId: string,
   move: LayoutMove,
-  layout: RepositoryLayout | undefined,
-): Promise<boolean> {
+  commit: string | undefined,
+): Promise<{ readonly commit: string | undefined } | undefined> {
+  // Held until the end of the transaction, so that what is read next is what it stays.
+  const taken = await trx
+    .updateTable('repositories')
+    .set((eb) => ({ layout_move: eb.ref('layout_move') }))
+    .where('id', '=', repositoryId)
+    .where('layout_move', '=', JSON.stringify(move))
+    .returning(['layout', 'layout_history'])
+    .executeTakeFirst();
+  if (taken === undefined) return undefined;
+  const history = layoutHistoryOf(taken);
+  const known = history.find(({ id }) => id === move.id);
+  const isNew = known === undefined && commit !== undefined;
+  const moved = isNew ? [{ id: move.id, commit, from: taken.layout, to: move.to }] : [];
+  await trx
+    .updateTable('repositories')
+    .set({
+      layout: move.to,
+      layout_history: JSON.stringify([...history, ...moved].slice(-MAX_LAYOUT_HISTORY)),
+    })
+    .where('id', '=', repositoryId)
+    .execute();
+  return { commit: known?.commit ?? commit };
+}
+
+/** Ends a move; the layout stays what it is. False: it was at its end already, or another one was begun. */
+export async function endLayoutMove(trx: Kysely<Database>, repositoryId: string, move: LayoutMove): Promise<boolean> {
   const result = await trx
     .updateTable('repositories')
-    .set({ layout_move: null, ...(layout === undefined ? {} : { layout }) })
+    .set({ layout_move: null })
     .where('id', '=', repositoryId)
     .where('layout_move', '=', JSON.stringify(move))
     .executeTakeFirst();

@@ -56,6 +56,7 @@ export async function ensureRepositoryRow(
     credential_info: null,
     probe: null,
     layout_move: null,
+    layout_history: null,
     created_at: now.toISOString(),
   };
   await trx.insertInto('repositories').values(made).execute();

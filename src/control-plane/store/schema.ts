@@ -135,6 +135,8 @@ export interface RepositoryRow {
   probe: string | null;
   /** JSON `LayoutMove`: to which layout it is being moved, until Git and the clusters' rows have it; null: not moving. */
   layout_move: string | null;
+  /** JSON `LayoutMoved[]`, the oldest first: the commits with which the layout changed. */
+  layout_history: string | null;
   created_at: string;
 }
 

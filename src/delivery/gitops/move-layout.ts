@@ -61,8 +61,9 @@ export class MoveLayout {
 
   /** Changes nothing. @throws Error when the remote cannot be read now */
   async plan(to: RepositoryLayout, signal: AbortSignal): Promise<LayoutPlan> {
+    const { layout } = await this.#deps.record.current();
     const tip = await this.#look(signal);
-    const { moved, collisions } = await this.#planOn(tip, await this.#moves(to));
+    const { moved, collisions } = await this.#planOn(tip, await this.#moves(layout, to));
     return { directories: moved.length, collisions };
   }
 
@@ -73,7 +74,10 @@ export class MoveLayout {
    */
   async finish(move: LayoutMove, signal: AbortSignal): Promise<void> {
     const { record, logger, clock, random } = this.#deps;
-    const moves = await this.#moves(move.to);
+    const { layout } = await record.current();
+    // Of its end only the rows of some clusters were left.
+    if (layout === move.to) return await record.finish(move, {});
+    const moves = await this.#moves(layout, move.to);
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(move, moves, signal);
       if (outcome.state === 'moved') {
@@ -111,7 +115,9 @@ export class MoveLayout {
       if (done !== undefined) return { state: 'moved', commit: done };
       const tree = await this.#planOn(tip, moves);
       if (tree.collisions.length > 0) return { state: 'collides', collisions: tree.collisions };
-      if (tree.moved.length === 0) return { state: 'moved', directories: 0 };
+      if (tree.moved.length === 0) {
+        return { state: 'moved', directories: 0, ...(tip.commit === undefined ? {} : { commit: tip.commit }) };
+      }
       const unsigned = commitObject({
         tree: tree.rootId,
         parent: tip.commit,
@@ -163,11 +169,14 @@ export class MoveLayout {
     return looked.value;
   }
 
-  /** From where each cluster's directory is in the other layout. */
-  async #moves(to: RepositoryLayout): Promise<readonly DirectoryMove[]> {
-    const other: RepositoryLayout = to === 'flat' ? 'sharded' : 'flat';
+  /**
+   * From where each cluster's directory is, by the layout that is on record. A place of another layout says nothing: there
+   * it is the folder of many clusters, or one inside another cluster's directory.
+   */
+  async #moves(from: RepositoryLayout, to: RepositoryLayout): Promise<readonly DirectoryMove[]> {
+    if (from === to) return [];
     const slugs = await this.#deps.record.slugs();
-    return slugs.map((slug) => ({ from: clusterDirectory(other, slug), to: clusterDirectory(to, slug) }));
+    return slugs.map((slug) => ({ from: clusterDirectory(from, slug), to: clusterDirectory(to, slug) }));
   }
 
   /** The commit that did this very move; a reason that quotes its id is no such commit. */

@@ -55,6 +55,7 @@ beforeEach(async () => {
         credential_info: JSON.stringify({ write: { kind: 'token', setAt: at, expiresAt } }),
         probe: null,
         layout_move: null,
+        layout_history: null,
         created_at: at,
       })
       .execute();

@@ -34,10 +34,10 @@ export function repositoryLayoutRoute(app: HttpServer, deps: AdminDeps): void {
     const shown = collisions.slice(0, MAX_SHOWN);
     if (dryRun) return await reply.send({ ...view, state: 'planned', directories, collisions: shown });
     if (collisions.length > 0) throw inTheWay(to, shown);
-    await refuseOpenRequests(deps, repository);
-    if (directories === 0 && repository.layout === to && repository.layout_move === null) {
+    if (repository.layout === to && repository.layout_move === null) {
       return await reply.send({ ...view, state: 'unchanged', directories });
     }
+    await refuseOpenRequests(deps, repository);
     // False: it is on the move already, which is then to be ended first.
     await deps.layoutMoves.begin(repository, { to, requestedBy: actor });
     const ended = await deps.layoutMoves.finish(repository.id, signal);

@@ -8,7 +8,7 @@ export const gitEngine: Migration = {
   name: 'git-engine',
   up: async (db) => {
     await addTexts(db, 'repositories', ['host', 'host_settings', 'credentials_sealed', 'credential_info', 'probe']);
-    await addTexts(db, 'repositories', ['layout_move']);
+    await addTexts(db, 'repositories', ['layout_move', 'layout_history']);
     await addTexts(db, 'clusters', ['trusted_revision', 'git_settings', 'accepted_removals']);
     await addTexts(db, 'admin_tokens', ['roles']);
     await proposals(db);
@@ -35,7 +35,7 @@ async function proposals(db: Kysely<unknown>): Promise<void> {
   await index(db, 'proposals', ['organization_id', 'created_at', 'id']);
   await index(db, 'proposals', ['repository_id', 'state']);
   await index(db, 'proposals', ['cluster_id', 'state']);
-  await table(db, 'proposal_reviews', 'id proposal_id kind actor roles at', 'comment dropped_at')
+  await table(db, 'proposal_reviews', 'id proposal_id kind actor roles token_hash at', 'comment dropped_at')
     .addColumn('revision', 'integer', (column) => column.notNull())
     .addPrimaryKeyConstraint('proposal_reviews_pk', ['id'])
     .addForeignKeyConstraint('proposal_reviews_proposal', ['proposal_id'], 'proposals', ['id'])
