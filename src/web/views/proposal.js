@@ -14,11 +14,16 @@ export const proposalView = async ([id = '']) => {
   return view;
 };
 
+/** While it merges somebody waits for it: looked at again so often, and so many times at the most. */
+const LOOK_AGAIN_MS = 1500;
+const MAX_LOOKS = 80;
+
 /**
  * @param {HTMLElement} view
  * @param {string} id
+ * @param {number} [looks] how often it was looked at already while it merges
  */
-const fill = async (view, id) => {
+const fill = async (view, id, looks = 0) => {
   const [proposal, diff] = await Promise.all([
     call('GET', path`/proposals/${id}`),
     call('GET', path`/proposals/${id}/diff`).catch((/** @type {Error} */ error) => error),
@@ -51,6 +56,22 @@ const fill = async (view, id) => {
     reviewsOf(proposal),
     ...(proposal.state === 'open' || proposal.state === 'merging' ? [actions(view, proposal)] : []),
   );
+  if (proposal.state === 'merging' && looks < MAX_LOOKS) {
+    setTimeout(() => void lookAgain(view, id, looks + 1), LOOK_AGAIN_MS);
+  }
+};
+
+/**
+ * Nobody's half-written comment is taken away, and a view that was left is not filled.
+ *
+ * @param {HTMLElement} view
+ * @param {string} id
+ * @param {number} looks
+ */
+const lookAgain = async (view, id, looks) => {
+  const comment = view.querySelector('textarea')?.value ?? '';
+  if (!view.isConnected || comment !== '') return;
+  await fill(view, id, looks).catch(() => undefined);
 };
 
 /** @param {any} proposal */
