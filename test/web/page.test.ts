@@ -69,6 +69,7 @@ describeBrowser('the page', () => {
     await tab.page.getByLabel('Admin token').fill('svcadm_not-a-token');
     await tab.page.getByRole('button', { name: 'Sign in' }).click();
     await tab.page.getByRole('alert').filter({ hasText: 'not an admin token' }).waitFor();
+    expect(await tab.page.getByRole('button', { name: 'Sign out' }).isVisible()).toBe(false);
   });
 
   it('leads a reviewer from the list to the diff, and merges with the approval that was missing', async () => {
@@ -124,6 +125,7 @@ describeBrowser('the page', () => {
     });
     await tab.page.getByRole('button', { name: 'Approve' }).click();
     await tab.page.locator('form .fault', { hasText: 'revision' }).waitFor();
+    expect((await plane.call('GET', `/proposals/${proposalId}`)).body).toMatchObject({ state: 'open' });
   });
 
   it('shows the history of a cluster, and is usable on a phone by the keyboard alone', async () => {
