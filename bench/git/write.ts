@@ -32,7 +32,7 @@ const rounds = Number(options.rounds);
 const logger = pino({ level: 'silent' });
 const BURST = 200;
 /** A peer that has taken so long in all is not asked again. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 60_000;
 
 interface Figures {
   readonly directories: number;
