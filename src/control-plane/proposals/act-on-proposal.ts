@@ -51,10 +51,10 @@ export async function actOnProposal(
     const now = clock.now();
     const at = now.toISOString();
     const standing = await standingOf(trx, row, now);
-    const who = { actor: admin.name, roles: admin.roles, at };
+    const who = { actor: admin.name, roles: admin.roles, token: admin.tokenHash };
     // The approver came in with a token just now.
     const holders = new Map(standing.holders);
-    if (!holders.has(admin.name)) holders.set(admin.name, { since: at, roles: admin.roles });
+    if (!holders.has(admin.name)) holders.set(admin.name, who);
     const decision = decideReview({ ...standing, holders }, { ...who, kind: act.kind, revision: act.revision });
     if (decision.kind === 'nothing') return false;
     if (decision.kind === 'refuse') {
@@ -75,6 +75,7 @@ export async function actOnProposal(
       review: {
         id: newId('rev', now, randomBytes),
         roles: JSON.stringify(admin.roles),
+        token_hash: admin.tokenHash,
         comment: comment ?? null,
       },
     });

@@ -19,7 +19,7 @@ export interface Cause {
   /** Why, for people: kept with a proposal that it closes and with its intent. */
   readonly detail?: string;
   /** Stored with the decision's `review`. */
-  readonly review?: Pick<ProposalReviewRow, 'id' | 'roles' | 'comment'>;
+  readonly review?: Pick<ProposalReviewRow, 'id' | 'roles' | 'token_hash' | 'comment'>;
   /** Further columns that change with it. */
   readonly set?: Updateable<ProposalRow>;
 }

@@ -7,12 +7,13 @@ export interface CountedReview {
   /** The actor's roles when it was given. */
   readonly roles: readonly string[];
   readonly revision: number;
-  readonly at: string;
+  /** By which it was given: the hash of the actor's token. */
+  readonly token: string;
   readonly droppedAt: string | null;
 }
 
-/** Who may come in now: since when, and as what. By name. */
-export type Holders = ReadonlyMap<string, { readonly since: string; readonly roles: readonly string[] }>;
+/** Who may come in now: with which token (its hash), and as what. By name. */
+export type Holders = ReadonlyMap<string, { readonly token: string; readonly roles: readonly string[] }>;
 
 export interface Counted {
   /** Who has approved, as it counts now. */
@@ -24,8 +25,8 @@ export interface Counted {
 
 /**
  * Counts approvals of one revision by people other than the author, each person once by the last thing that he or she said.
- * One whose token was deleted, or is another one since, does not count any more; a role counts that the approver had then
- * and still has.
+ * One whose token was deleted, or is another one since, does not count any more (told by the token, not by times, which
+ * several replicas need not agree on); a role counts that the approver had then and still has.
  */
 export function countApprovals(
   proposal: { readonly author: string; readonly revision: number; readonly reviews: readonly CountedReview[] },
@@ -34,11 +35,12 @@ export function countApprovals(
 ): Counted {
   const last = new Map<string, CountedReview>();
   for (const review of proposal.reviews) {
-    if (review.kind !== 'comment' && review.revision === proposal.revision) last.set(review.actor, review);
+    const isDecision = review.kind !== 'comment' && review.revision === proposal.revision;
+    // A person's former token says nothing any more, whatever the clock said when it did.
+    if (isDecision && holders.get(review.actor)?.token === review.token) last.set(review.actor, review);
   }
   const counting = [...last.values()].filter(
-    ({ kind, actor, at, droppedAt }) =>
-      kind === 'approve' && droppedAt === null && actor !== proposal.author && isStillThere(holders.get(actor), at),
+    ({ kind, actor, droppedAt }) => kind === 'approve' && droppedAt === null && actor !== proposal.author,
   );
   const roles: Record<string, number> = {};
   for (const [role, wanted] of Object.entries(required.roles ?? {})) {
@@ -60,8 +62,4 @@ export function missingText({ missing: { count, roles } }: Pick<Counted, 'missin
   const ofRoles = Object.entries(roles).map(([role, wanted]) => `${wanted} of role ${role}`);
   const people = count === 0 ? [] : [`${count} ${count === 1 ? 'approval' : 'approvals'}`];
   return [...people, ...ofRoles].join(', ');
-}
-
-function isStillThere(holder: { readonly since: string } | undefined, at: string): boolean {
-  return holder !== undefined && holder.since <= at;
 }

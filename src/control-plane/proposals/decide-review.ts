@@ -24,7 +24,8 @@ export interface ReviewAct {
   readonly kind: 'approve' | 'reject' | 'comment' | 'merge' | 'supersede';
   readonly actor: string;
   readonly roles: readonly string[];
-  readonly at: string;
+  /** The hash of the token that he or she came in with. */
+  readonly token: string;
   readonly revision?: number | undefined;
 }
 
@@ -190,11 +191,10 @@ function merge(standing: Standing): Decision {
 
 /** Whether what this person says now was said already: an approval of this revision that counts. */
 function hasApproved({ reviews, revision, holders }: Standing, { actor, kind }: ReviewAct): boolean {
-  const own = reviews.findLast((one) => one.actor === actor && one.kind !== 'comment' && one.revision === revision);
-  const since = holders.get(actor)?.since;
-  return (
-    kind === 'approve' && own?.kind === 'approve' && own.droppedAt === null && since !== undefined && since <= own.at
-  );
+  const token = holders.get(actor)?.token;
+  const said = reviews.filter((one) => one.actor === actor && one.token === token && one.revision === revision);
+  const own = said.findLast((one) => one.kind !== 'comment');
+  return kind === 'approve' && own?.kind === 'approve' && own.droppedAt === null;
 }
 
 function mergesByItself({ merge: how, isRendered, isDisabled, waitsForHost, required }: Standing): boolean {

@@ -12,7 +12,7 @@ import type { ProposalRow, RepositoryRow } from '../store/schema.ts';
 import { configTopic, DELIVERY_TOPIC, PROPOSALS_TOPIC } from '../topics.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { isClosed, type ReviewEvent } from './decide-review.ts';
-import { happen, takeReceipt } from './take-receipt.ts';
+import { happen, stillApproved, takeReceipt } from './take-receipt.ts';
 
 /** A merge that the host tells of and the branch does not show yet: its servers may be behind each other for so long. */
 const LAG_MS = 10 * 60_000;
@@ -132,11 +132,9 @@ export class FollowRequest {
   /** Merges an approved one by its host, pinned to the head that was approved; counted and looked at once more before. */
   async merge(repository: FollowedRepository, row: HostedRow, signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#deps;
-    const back = await store.write(
-      async (trx) => await happen(trx, row, { kind: 'recheck' }, clock.now(), { news: 'ProposalNotApproved' }),
-    );
-    if (back || row.head_commit === null) return;
-    if ((await this.judge(repository, row)).state !== 'waits') return;
+    if (row.head_commit === null || (await this.judge(repository, row)).state !== 'waits') return;
+    // Last: looking at the branch takes a while, and so did those before it in this turn.
+    if ((await store.write(async (trx) => await stillApproved(trx, row, clock.now()))) === undefined) return;
     const merged = await repository.host.merge(numberOf(row), row.head_commit, signal);
     await this.look(repository, row, signal, merged);
   }

@@ -7,8 +7,9 @@ import type { Held } from '../store/exclusive.ts';
 import type { Store } from '../store/open-store.ts';
 import { pinsIn, proposalsOfIntents } from '../store/proposals.ts';
 import { countApprovals } from './count-approvals.ts';
+import { isClosed } from './decide-review.ts';
 import { standingsOf, type StoredStanding } from './standing.ts';
-import { happen } from './take-receipt.ts';
+import { stillApproved } from './take-receipt.ts';
 
 export interface ReviewedBatch {
   readonly items: readonly DeliveryItem[];
@@ -36,15 +37,20 @@ export async function withReviews(
   for (const one of rendered) {
     const intent = queued.get(one.intent.id);
     if (intent === undefined) continue;
-    const standing = byIntent.get(intent.id);
-    if (standing?.state === 'merging') {
-      const back = await store.write(async (trx) => {
-        await held.fence(trx);
-        return await happen(trx, standing.row, { kind: 'recheck' }, clock.now(), { news: 'ProposalNotApproved' });
-      });
-      if (back) heldBack.push(intent.id);
+    const seen = byIntent.get(intent.id);
+    const isMerging = seen?.state === 'merging';
+    const standing = isMerging
+      ? await store.write(async (trx) => {
+          await held.fence(trx);
+          return await stillApproved(trx, seen.row, clock.now());
+        })
+      : seen;
+    // Not approved any more, or taken back since the queue was read.
+    const isTakenBack = standing !== undefined && standing.state !== 'merged' && isClosed(standing.state);
+    if ((isMerging && standing === undefined) || isTakenBack) {
+      heldBack.push(intent.id);
+      continue;
     }
-    if (heldBack.includes(intent.id)) continue;
     const review = reviewOf(intent, standing);
     items.push(review === undefined ? one : { ...one, review });
   }

@@ -76,7 +76,7 @@ export async function standingOf(db: Kysely<Database>, row: ProposalRow, now: Da
   return standing;
 }
 
-/** Since when each of these can come in, and as what. */
+/** With which token each of these can come in, and as what. */
 export async function holdersOf(
   db: Kysely<Database>,
   organizationId: string,
@@ -84,13 +84,13 @@ export async function holdersOf(
 ): Promise<Holders> {
   const tokens = await listAdminTokens(db, organizationId, { names });
   return new Map(
-    tokens.map(({ name, created_at: since, roles }) => [name, { since, roles: JSON.parse(roles ?? '[]') as string[] }]),
+    tokens.map(({ name, token_hash: token, roles }) => [name, { token, roles: JSON.parse(roles ?? '[]') as string[] }]),
   );
 }
 
 function countedReview(row: ProposalReviewRow): CountedReview {
-  const { kind, actor, revision, at, dropped_at: droppedAt } = row;
-  return { kind, actor, revision, at, droppedAt, roles: JSON.parse(row.roles) as string[] };
+  const { kind, actor, revision, token_hash: token, dropped_at: droppedAt } = row;
+  return { kind, actor, revision, token, droppedAt, roles: JSON.parse(row.roles) as string[] };
 }
 
 async function clustersOf(db: Kysely<Database>, ids: readonly string[]): Promise<Map<string, ReviewedCluster>> {

@@ -6,7 +6,7 @@ import { storeReceipt, type DeliveredIntent } from '../store/receipts.ts';
 import type { ClusterRow, Database, IntentRow, ProposalRow } from '../store/schema.ts';
 import { carryOut, type Cause } from './carry-out.ts';
 import { decideReview, type ReviewEvent } from './decide-review.ts';
-import { standingOf } from './standing.ts';
+import { standingOf, type StoredStanding } from './standing.ts';
 import { tellProposal } from './tell-proposal.ts';
 
 /** An intent with what its proposal is made of. */
@@ -136,6 +136,29 @@ async function overtake(trx: Kysely<Database>, intent: ReviewedIntent, isDeliver
       detail: `a newer intent of the object, ${intent.id} (generation ${intent.generation})`,
     });
   }
+}
+
+/**
+ * Counts once more, at the last moment before what was `seen` is merged; one that is not approved any more waits again.
+ *
+ * @returns the proposal as it stands, or undefined when what was seen is not to be merged: it was taken back or is another
+ *   one since, whoever did that
+ */
+export async function stillApproved(
+  trx: Kysely<Database>,
+  seen: Pick<ProposalRow, 'id' | 'revision' | 'pins' | 'head_commit'>,
+  now: Date,
+): Promise<StoredStanding | undefined> {
+  const row = await lockProposal(trx, seen.id);
+  if (row?.state !== 'merging') return undefined;
+  const standing = await standingOf(trx, row, now);
+  const decision = decideReview(standing, { kind: 'recheck' });
+  if (decision.kind === 'change') {
+    await carryOut(trx, standing, decision, { at: now.toISOString(), news: 'ProposalNotApproved' });
+    return undefined;
+  }
+  const isSame = row.revision === seen.revision && row.pins === seen.pins && row.head_commit === seen.head_commit;
+  return isSame ? standing : undefined;
 }
 
 /** @returns whether the proposal changed */

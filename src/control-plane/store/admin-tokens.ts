@@ -5,6 +5,8 @@ import type { AdminTokenRow, Database, OrganizationRow } from './schema.ts';
 /** Who calls the admin API: one token of one organization. `name` is the actor in audit and commits. */
 export interface AdminIdentity {
   readonly name: string;
+  /** Which of the tokens that this name had over time. */
+  readonly tokenHash: string;
   /** What it may approve as. */
   readonly roles: readonly string[];
   readonly organization: Pick<OrganizationRow, 'id' | 'name'>;
@@ -111,5 +113,6 @@ export async function findAdmin(db: Kysely<Database>, token: string, now: Date):
   if (row === undefined || !equalConstantTime(row.token_hash, digest)) return { state: 'unknown' };
   if (row.expires_at !== null && row.expires_at <= now.toISOString()) return { state: 'expired' };
   const roles = JSON.parse(row.roles ?? '[]') as string[];
-  return { state: 'valid', identity: { name: row.actor, roles, organization: { id: row.id, name: row.name } } };
+  const organization = { id: row.id, name: row.name };
+  return { state: 'valid', identity: { name: row.actor, tokenHash: digest, roles, organization } };
 }

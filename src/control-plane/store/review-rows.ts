@@ -59,6 +59,8 @@ export interface ProposalReviewRow {
   actor: string;
   /** JSON, the actor's roles at that time. */
   roles: string;
+  /** Of the token that the actor came in with: an approval counts for as long as that one is there. */
+  token_hash: string;
   comment: string | null;
   at: string;
   /** An approval that no longer counts: the proposal was rendered again. */

@@ -46,7 +46,12 @@ const deps = () => ({
 });
 const replica = (): CommitSigning => new CommitSigning(deps());
 
-const admin: AdminIdentity = { organization: { id: 'org-1', name: 'org-1' }, name: 'anna', roles: [] };
+const admin: AdminIdentity = {
+  organization: { id: 'org-1', name: 'org-1' },
+  name: 'anna',
+  tokenHash: 'hash',
+  roles: [],
+};
 
 const keyOf = (armored: string): string => sshPublicKeyLine(parseSshSignature(armored).key);
 

@@ -22,12 +22,8 @@ const START: Standing = {
   merge: 'automatic',
   isDisabled: false,
   waitsForHost: false,
-  holders: new Map(PEOPLE.map((name) => [name, { since: at(0), roles: ROLES[name] }])),
+  holders: new Map(PEOPLE.map((name) => [name, { token: `${name} 0`, roles: ROLES[name] }])),
 };
-
-function at(step: number): string {
-  return new Date(Date.UTC(2026, 10, 28, 10, 0, step)).toISOString();
-}
 
 /** As it would be stored after one thing more; what is refused changes nothing. */
 function after(standing: Standing, what: ReviewAct | ReviewEvent): Standing {
@@ -93,9 +89,8 @@ function isApproved({ reviews, revision, author, required, holders }: Standing):
   const people = PEOPLE.filter((name) => {
     if (name === author) return false;
     const said = reviews.filter((one) => one.actor === name && one.kind !== 'comment' && one.revision === revision);
-    const last = said.at(-1);
-    const since = holders.get(name)?.since ?? 'z';
-    return last?.kind === 'approve' && last.droppedAt === null && since <= last.at;
+    const last = said.filter(({ token }) => token === holders.get(name)?.token).at(-1);
+    return last?.kind === 'approve' && last.droppedAt === null;
   });
   const ofRole = (role: string): number =>
     people.filter((name) => holders.get(name)?.roles.includes(role) === true).length;
@@ -114,11 +109,12 @@ describe('what becomes of a proposal', () => {
           const before = standing;
           if ('required' in step) standing = { ...standing, ...step };
           else if ('remade' in step) {
-            const entry = { since: at(index + 1), roles: ROLES[step.remade] };
+            const entry = { token: `${step.remade} ${index + 1}`, roles: ROLES[step.remade] };
             standing = { ...standing, holders: new Map(standing.holders).set(step.remade, entry) };
           } else if ('by' in step) {
             const { by: actor, ...act } = step;
-            standing = after(standing, { ...act, actor, roles: ROLES[actor], at: at(index + 1) });
+            const token = standing.holders.get(actor)?.token ?? 'none';
+            standing = after(standing, { ...act, actor, roles: ROLES[actor], token });
           } else standing = after(standing, step);
           // Into `merging` only by enough approvals, and out of it at the recheck that stands before each merge.
           if (before.state !== 'merging' && standing.state === 'merging') {
@@ -151,20 +147,20 @@ describe('what becomes of a proposal', () => {
       actor: 'anna',
       roles: ['security'],
       revision: 1,
-      at: at(5),
+      token: 'one',
       droppedAt: null,
     } as const;
     const count = (holders: Standing['holders']) =>
       countApprovals({ author: 'author', revision: 1, reviews: [given] }, { count: 1 }, holders).given;
-    expect(count(new Map([['anna', { since: at(1), roles: [] }]]))).toEqual(['anna']);
-    expect(count(new Map([['anna', { since: at(9), roles: [] }]]))).toEqual([]);
+    expect(count(new Map([['anna', { token: 'one', roles: [] }]]))).toEqual(['anna']);
+    expect(count(new Map([['anna', { token: 'another', roles: [] }]]))).toEqual([]);
     expect(count(new Map())).toEqual([]);
   });
 
   it('can not be taken back while it merges, except by what the branch says', () => {
     const merging: Standing = { ...START, state: 'merging' };
     for (const kind of ['reject', 'supersede', 'approve'] as const) {
-      const act = { kind, actor: 'carl', roles: [], at: at(1) };
+      const act = { kind, actor: 'carl', roles: [], token: 'carl 0' };
       expect(decideReview(merging, act)).toMatchObject({ kind: 'refuse', code: 'conflict' });
     }
     expect(decideReview(merging, { kind: 'overtaken', isDelivered: false })).toEqual({ kind: 'nothing' });
