@@ -1,25 +1,25 @@
-import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { CommitSigner } from '../commit-object.ts';
-import { runGit } from '../git-process.ts';
 import { ProjectionMaintenance } from '../projection/projection-maintenance.ts';
 import type { ProjectionSigner } from '../projection/projected-commit.ts';
 import { Projections } from '../projection/projections.ts';
+import { Admission, claimOf } from './admission.ts';
 import { answer, unauthorized } from './answer-git.ts';
 import { backendEnvironment } from './backend-environment.ts';
 import { directoryChanges } from './directory-changes.ts';
 import type { GitAccess, GitAuthorization } from './git-access.ts';
 import { isRepositoryName, parseGitRequest, tokenOf, type SmartRequest } from './git-request.ts';
-import { runHttpBackend, type BackendEnd } from './http-backend.ts';
-import { ProcessSlots } from './process-slots.ts';
+import { httpBackendProgram, runHttpBackend, type BackendEnd } from './http-backend.ts';
 import { exists, SERVING_SETTINGS, setUpRepository } from './repository-setup.ts';
 import type { ReceivePushDeps } from './receive-push.ts';
 import { servePush } from './serve-push.ts';
+import { refusedBody, takeBody } from './taken-body.ts';
 import { tidyRepository } from './tidy-repository.ts';
 import { Turns } from './turns.ts';
+import { WrittenBranches } from './written-branches.ts';
 
 export interface EmbeddedHostDeps {
   /** Folder of the bare repositories. */
@@ -31,7 +31,7 @@ export interface EmbeddedHostDeps {
   }) => Promise<GitAuthorization | undefined>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Git processes at once; eight times as many requests wait, what is beyond gets 503. */
+  /** Git processes at once; eight times as many pushes wait, and as many reads; what is beyond gets 503. */
   readonly maxProcesses: number;
   /** One request, its wait for a process included. */
   readonly timeoutMs: number;
@@ -43,6 +43,9 @@ export interface EmbeddedHostDeps {
   readonly maxBodyBytes?: number;
 }
 
+/** What git sends to ask for objects; a push is bounded by `maxBodyBytes`. */
+const MAX_FETCH_BYTES = 16 * 1024 * 1024;
+
 /**
  * Serves bare repositories over smart HTTP at `/git/<name>.git`: reading through `git http-backend`, a push by
  * `receivePush`. It is handed the raw requests under `/git/`; it answers every one of them itself, errors as plain text
@@ -52,20 +55,19 @@ export class EmbeddedHost implements AsyncDisposable {
   readonly #deps: EmbeddedHostDeps;
   readonly #root: string;
   readonly #maxBodyBytes: number;
-  readonly #slots: ProcessSlots;
+  readonly #admission: Admission;
   readonly #stopping = new AbortController();
   readonly #open = new Set<Promise<void>>();
   readonly #turns = new Turns();
-  readonly #branches = new Map<string, string>();
+  readonly #branches = new WrittenBranches();
   readonly #projections: Projections;
   readonly #maintenance: ProjectionMaintenance;
-  #execPath: Promise<string> | undefined;
 
   constructor(deps: EmbeddedHostDeps) {
     this.#deps = deps;
     this.#root = resolve(deps.root);
     this.#maxBodyBytes = deps.maxBodyBytes ?? 256 * 1024 * 1024;
-    this.#slots = new ProcessSlots({ limit: deps.maxProcesses, maxWaiting: deps.maxProcesses * 8 });
+    this.#admission = new Admission(deps.maxProcesses);
     this.#projections = new Projections({ ...deps, root: this.#root, sign: deps.signProjection });
     this.#maintenance = new ProjectionMaintenance({
       projections: this.#projections,
@@ -152,7 +154,7 @@ export class EmbeddedHost implements AsyncDisposable {
     if (asked.service === 'git-receive-pack' && access.access === 'read') {
       return answer(request, response, 403, 'This credential may only read. The control plane alone writes here.');
     }
-    await this.#run(asked, access, request, response);
+    await this.#run(asked, access, token, request, response);
   }
 
   /** A projection is made when it is first read; it is there when what it is made of is. */
@@ -164,6 +166,7 @@ export class EmbeddedHost implements AsyncDisposable {
   async #run(
     asked: SmartRequest,
     access: GitAccess,
+    token: string,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
@@ -171,8 +174,10 @@ export class EmbeddedHost implements AsyncDisposable {
     if (!['identity', 'gzip', 'x-gzip'].includes(encoding)) {
       return answer(request, response, 415, 'Only gzip is understood as Content-Encoding.');
     }
-    if (Number(request.headers['content-length'] ?? 0) > this.#maxBodyBytes) {
-      return answer(request, response, 413, `The push is larger than ${this.#maxBodyBytes} bytes.`);
+    const isPush = asked.service === 'git-receive-pack';
+    const maxBytes = isPush ? this.#maxBodyBytes : Math.min(this.#maxBodyBytes, MAX_FETCH_BYTES);
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+      return answer(request, response, 413, `The ${isPush ? 'push' : 'request'} is larger than ${maxBytes} bytes.`);
     }
     const ended = new AbortController();
     const onClose = (): void => ended.abort(new Error('the client went away'));
@@ -184,25 +189,29 @@ export class EmbeddedHost implements AsyncDisposable {
     );
     const signal = AbortSignal.any([ended.signal, this.#stopping.signal]);
     try {
-      using slot = await this.#slots.acquire({ urgent: asked.service === 'git-receive-pack', signal });
-      if (slot === undefined) {
-        response.setHeader('retry-after', '2');
-        return answer(request, response, 503, 'The Git host is busy; try again.');
-      }
+      const claim = { ...claimOf(asked, access, token), signal };
+      using place = await this.#admission.open.acquire(claim);
+      if (place === undefined) return busy(request, response);
+      await using body =
+        asked.step === 'exchange'
+          ? await takeBody({ request, maxBytes, folder: this.#root, clock: this.#deps.clock, signal })
+          : undefined;
+      using slot = await this.#admission.processes.acquire(claim);
+      if (slot === undefined) return busy(request, response);
       if (access.access === 'read' && access.projection !== undefined) {
         await this.#projections.bringUpToDate(access.projection, signal);
       }
       const path = this.repositoryPath(asked.repository);
       const settings: readonly (readonly [string, string])[] = [...SERVING_SETTINGS, ['safe.directory', path]];
       const end =
-        asked.service === 'git-receive-pack' && asked.step === 'exchange'
+        isPush && body !== undefined
           ? await servePush({
-              request,
+              body: body.stream,
               response,
               gzip: encoding !== 'identity',
               push: {
                 repository: path,
-                ref: await this.#branch(path),
+                ref: await this.#branches.of(path),
                 scope: access.access === 'write' ? access.scope : [],
                 ...(access.access === 'write' && access.moves !== undefined ? { moves: access.moves } : {}),
                 maxPackBytes: this.#maxBodyBytes,
@@ -210,27 +219,33 @@ export class EmbeddedHost implements AsyncDisposable {
                 signal,
                 now: this.#deps.clock.now(),
                 inTurn: this.#turns.taker(path),
+                stillAllowed: async () => await this.#mayWrite(asked.repository, token),
                 afterwards: (work) => this.#track(work),
                 ...this.#follower(asked.repository, access),
               },
             })
           : await runHttpBackend({
-              program: await this.#backend(),
+              program: await httpBackendProgram(),
               environment: backendEnvironment({ root: this.#root, asked, request, settings, encoding }),
-              request,
+              body: body?.stream,
               response,
-              maxBodyBytes: this.#maxBodyBytes,
               signal,
             });
       this.#finish(asked, end, request, response);
     } catch (error) {
-      if (!signal.aborted) throw error;
-      this.#finish(asked, { state: 'aborted', detail: String(signal.reason) }, request, response);
+      const isGone = signal.aborted || (request.destroyed && !request.complete);
+      const end = isGone ? ({ state: 'aborted', detail: String(signal.reason ?? error) } as const) : refusedBody(error);
+      if (end === undefined) throw error;
+      this.#finish(asked, end, request, response);
     } finally {
       response.off('close', onClose);
       timer.abort();
       await expiry;
     }
+  }
+
+  async #mayWrite(repository: string, token: string): Promise<boolean> {
+    return (await this.#deps.authorize({ repository, token }))?.access === 'write';
   }
 
   #follower(repository: string, access: GitAccess): Pick<ReceivePushDeps, 'follow'> {
@@ -260,29 +275,13 @@ export class EmbeddedHost implements AsyncDisposable {
     // Half an answer must not look like a whole one.
     if (response.headersSent) response.destroy();
     else if (end.state === 'body-too-large') answer(request, response, 413, `The push was not taken: ${end.detail}.`);
+    else if (end.state === 'too-slow') answer(request, response, 408, `The request was given up: ${end.detail}.`);
     else if (end.state === 'malformed') answer(request, response, 400, `The push cannot be read: ${end.detail}.`);
     else answer(request, response, end.state === 'aborted' ? 503 : 500, 'The Git host did not finish this request.');
   }
+}
 
-  /** The one branch that is written is what HEAD names; it does not change while the host runs. */
-  async #branch(path: string): Promise<string> {
-    const known = this.#branches.get(path);
-    if (known !== undefined) return known;
-    const ref = /^ref: (refs\/heads\/.+)\n?$/.exec(await readFile(join(path, 'HEAD'), 'utf8'))?.[1];
-    if (ref === undefined) throw new Error(`HEAD of ${path} names no branch`);
-    if (this.#branches.size >= 10_000) this.#branches.clear();
-    this.#branches.set(path, ref);
-    return ref;
-  }
-
-  /** Path of `git-http-backend`. */
-  async #backend(): Promise<string> {
-    this.#execPath ??= runGit(['--exec-path']).then((output) => output.toString('utf8').trim());
-    try {
-      return join(await this.#execPath, 'git-http-backend');
-    } catch (error) {
-      this.#execPath = undefined;
-      throw error;
-    }
-  }
+function busy(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('retry-after', '2');
+  answer(request, response, 503, 'The Git host is busy; try again.');
 }

@@ -1,10 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { runGit } from '../git-process.ts';
 
 /** How a request to one of Git's services ended. */
 export type BackendEnd =
   | { readonly state: 'answered'; readonly status: number }
-  | { readonly state: 'body-too-large' | 'malformed' | 'aborted' | 'failed'; readonly detail: string };
+  | { readonly state: 'body-too-large' | 'too-slow' | 'malformed' | 'aborted' | 'failed'; readonly detail: string };
 
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -15,12 +18,12 @@ const MAX_HEADER_BYTES = 16 * 1024;
 export async function runHttpBackend(deps: {
   readonly program: string;
   readonly environment: Readonly<Record<string, string>>;
-  readonly request: IncomingMessage;
+  /** Nothing where the request has no body. */
+  readonly body: Readable | undefined;
   readonly response: ServerResponse;
-  readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
 }): Promise<BackendEnd> {
-  const { request, response, signal } = deps;
+  const { body: input, response, signal } = deps;
   const { promise, resolve } = Promise.withResolvers<BackendEnd>();
   let end: BackendEnd | undefined;
   let stderr = '';
@@ -37,17 +40,14 @@ export async function runHttpBackend(deps: {
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
 
-  let received = 0;
-  request.on('data', (chunk: Buffer) => {
-    received += chunk.length;
-    if (received > deps.maxBodyBytes) {
-      request.unpipe(child.stdin);
-      stop({ state: 'body-too-large', detail: `the body is larger than ${deps.maxBodyBytes} bytes` });
-    }
-  });
   // http-backend may end before it has read all of the body, for example when it refuses a service.
   child.stdin.on('error', () => undefined);
-  request.pipe(child.stdin);
+  if (input === undefined) {
+    child.stdin.end();
+  } else {
+    input.on('error', (error) => stop({ state: 'failed', detail: error.message }));
+    input.pipe(child.stdin);
+  }
 
   const head = new HeadReader();
   child.stdout.on('data', (chunk: Buffer) => {
@@ -71,7 +71,7 @@ export async function runHttpBackend(deps: {
     resolve(end);
   });
   child.on('close', (code) => {
-    request.unpipe(child.stdin);
+    input?.unpipe(child.stdin);
     const failure = (): BackendEnd => ({ state: 'failed', detail: `exit ${String(code)}: ${stderr.trim()}` });
     resolve(end ?? (head.complete ? { state: 'answered', status: head.status } : failure()));
   });
@@ -79,6 +79,19 @@ export async function runHttpBackend(deps: {
     return await promise;
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+let program: Promise<string> | undefined;
+
+/** Path of `git-http-backend`. */
+export async function httpBackendProgram(): Promise<string> {
+  program ??= runGit(['--exec-path']).then((output) => join(output.toString('utf8').trim(), 'git-http-backend'));
+  try {
+    return await program;
+  } catch (error) {
+    program = undefined;
+    throw error;
   }
 }
 

@@ -42,6 +42,8 @@ export interface ReceivePushDeps {
   readonly now: Date;
   /** Runs what is given to it when nothing else of its kind runs for this repository. */
   readonly inTurn: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  /** Asked right before the branch moves: a push may take longer than its credential is good for. */
+  readonly stillAllowed: () => Promise<boolean>;
   /** Is told of a push to the shared branch before it is answered, with the list of its commits. It never rejects. */
   readonly follow?: (push: {
     readonly oldId: string | undefined;
@@ -57,6 +59,7 @@ const UNPACK_LIMIT = 100;
 /** Every finding of fsck refuses the push; what follows a NUL in a commit message would be hidden from review. */
 const STRICT = '--strict=nulInCommit=error';
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
+const EXPIRED = rejected('not allowed', 'the Git credential has expired or was revoked meanwhile; nothing was written');
 
 /**
  * Takes in one push, as `git receive-pack` does, with git's own plumbing but in two processes and, above all, without
@@ -116,6 +119,7 @@ export async function receivePush(
       const push = { ref, oldId, newId, scope };
       const checked = (await findMoved(deps, ref, oldId)) ?? (await checkCommits(deps, environment, push));
       if (typeof checked !== 'string') return checked;
+      if (!(await deps.stillAllowed())) return EXPIRED;
       await migrate(quarantine, objects);
       const unmoved = await moveBranch({ ...deps, ref, oldId, newId });
       if (unmoved !== undefined) return rejected('failed to update ref', unmoved);
@@ -263,6 +267,7 @@ async function deleteBranch(deps: ReceivePushDeps, ref: string, oldId: string | 
   // Git would delete whatever is there.
   if (oldId === undefined)
     return rejected('stale info', `${ref} is deleted from the commit that it is at, and no other`);
+  if (!(await deps.stillAllowed())) return EXPIRED;
   try {
     await runGit(['update-ref', '-d', ref, oldId], {
       cwd: deps.repository,

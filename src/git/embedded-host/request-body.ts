@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -24,12 +23,12 @@ export class RequestBody implements AsyncIterable<Buffer> {
   #size = 0;
 
   constructor(deps: {
-    readonly request: IncomingMessage;
+    readonly source: Readable;
     readonly gzip: boolean;
     readonly maxBytes: number;
     readonly signal: AbortSignal;
   }) {
-    const source: Readable = deps.gzip ? pipeline(deps.request, createGunzip(), () => undefined) : deps.request;
+    const source: Readable = deps.gzip ? pipeline(deps.source, createGunzip(), () => undefined) : deps.source;
     this.#chunks = source.iterator({ destroyOnReturn: false });
     this.#maxBytes = deps.maxBytes;
     const { promise, reject } = Promise.withResolvers<never>();

@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { BackendEnd } from './http-backend.ts';
 import { pushReport } from './push-report.ts';
 import { MalformedPushError, readPushRequest } from './push-request.ts';
@@ -7,13 +8,13 @@ import { BodyTooLargeError, RequestBody } from './request-body.ts';
 
 /** Answers one `POST git-receive-pack`. What became of the push is in the answer's body, as git's protocol has it. */
 export async function servePush(deps: {
-  readonly request: IncomingMessage;
+  readonly body: Readable;
   readonly response: ServerResponse;
   readonly gzip: boolean;
   readonly push: ReceivePushDeps;
 }): Promise<BackendEnd> {
   const { signal, maxPackBytes } = deps.push;
-  const body = new RequestBody({ request: deps.request, gzip: deps.gzip, maxBytes: maxPackBytes, signal });
+  const body = new RequestBody({ source: deps.body, gzip: deps.gzip, maxBytes: maxPackBytes, signal });
   let report: Buffer;
   try {
     const request = await readPushRequest(body);
