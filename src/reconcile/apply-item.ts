@@ -10,6 +10,7 @@ import { apiIsGone, isDenied, isLostRace, isNoAnswer, outcomeOfFailure } from '.
 import type { Pass } from './pass.ts';
 import { judgeSignature } from './policy/judge-signature.ts';
 import { failed } from './refusal.ts';
+import { withoutMark } from './tombstone-mark.ts';
 import { resourceRefOf } from './write-status.ts';
 
 /** Races with status writes and people are lost now and then, never for long. */
@@ -24,7 +25,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
   let live: KubeObject | undefined;
   try {
     const signature = await judgeSignature(item.object, pass.policy);
-    live = await pass.liveIfAllowed(ref, signal);
+    live = await withoutMark(pass, await pass.liveIfAllowed(ref, signal), signal);
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
       const decision = decideApply({
         desired: item.object,

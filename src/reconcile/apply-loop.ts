@@ -16,6 +16,7 @@ import { refOfTombstone, removeItem } from './remove-item.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import { pruneItem } from './prune-item.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
+import { withoutMark } from './tombstone-mark.ts';
 import { refOfRecord, toPrune, vanished } from './vanished.ts';
 import { writesArePaused } from './write-checks.ts';
 
@@ -176,7 +177,10 @@ async function stillThere(pass: Pass, ref: ObjectRef, uid: string, signal: Abort
   // Not readable is not gone.
   if (!pass.mayRead(ref)) return true;
   try {
-    return (await pass.live.get(ref, signal))?.metadata.uid === uid;
+    const live = await pass.live.get(ref, signal);
+    if (live?.metadata.uid !== uid) return false;
+    await withoutMark(pass, live, signal);
+    return true;
   } catch {
     signal.throwIfAborted();
     return true;

@@ -5,6 +5,7 @@ import { holds } from './drift.ts';
 import { objectKey } from './inventory-record.ts';
 import { isPaused } from './pause.ts';
 import { pairOf } from './source-pair.ts';
+import { isOurMark } from './tombstone-mark.ts';
 
 /**
  * Compares what a watch shows with what was delivered, so that an edit or a deletion by hand is answered when it happens
@@ -60,6 +61,8 @@ function editOf({ metadata: { generation = 0, managedFields = [] } }: KubeObject
 function departs(live: KubeObject, desired: KubeObject): boolean {
   const [has, wants] = [pairOf(live), pairOf(desired)];
   if (has !== undefined && wants !== undefined && compareSource(has, wants) !== 0) return false;
+  // Wanted, and marked by us all the same: whether that deletion was meant is the apply loop's to say.
+  if (live.metadata.deletionTimestamp !== undefined && isOurMark(live)) return true;
   const { labels, annotations } = desired.metadata;
   return !holds(live, { spec: desired['spec'], metadata: { labels, annotations } });
 }

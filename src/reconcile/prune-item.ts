@@ -11,6 +11,7 @@ import { apiIsGone, isDenied, isLostRace, isNoAnswer, isNotFound, outcomeOfFailu
 import type { Pass } from './pass.ts';
 import { failed, refused, stale, type Refusal } from './refusal.ts';
 import { pairOf } from './source-pair.ts';
+import { withoutMark } from './tombstone-mark.ts';
 import { refOfRecord } from './vanished.ts';
 import {
   kindIsNotDelivered,
@@ -73,12 +74,14 @@ export async function pruneItem(
       const decision: RemovalDecision = pass.mayRead(ref)
         ? decidePrune({ record, live, namespace, policy, isSigned, isDenied: denied })
         : { kind: 'refuse', outcome: notReadable(record, policy) };
-      if (decision.kind === 'refuse') return decision.outcome;
+      if (decision.kind === 'refuse') {
+        await withoutMark(pass, live, signal);
+        return decision.outcome;
+      }
       try {
-        if (decision.kind === 'delete') {
+        if (decision.kind === 'delete' && live !== undefined) {
           const tombstone = `${MARK}${pass.revision ?? ''}`;
-          const end = { ref, uid: decision.uid, ...(decision.annotate ? { tombstone } : {}) };
-          await askToGo(pass, live, end, signal);
+          await askToGo(pass, live, { uid: decision.uid, ...(decision.annotate ? { tombstone } : {}) }, signal);
         }
         const { epoch, generation } = record;
         inventory.remember({ ...ref, epoch, generation, at: clock.now().toISOString() });

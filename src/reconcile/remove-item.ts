@@ -1,7 +1,6 @@
 import type { Outcome, Removal } from '../delivery/delivery.ts';
 import type { Tombstone } from '../intent/rendered.ts';
-import type { ResourceRef } from '../protocol/condition.ts';
-import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
+import type { ObjectRef } from '../resources/kube-object.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { SourcePair } from '../resources/source-annotation.ts';
 import { askToGo } from './ask-to-go.ts';
@@ -12,6 +11,7 @@ import type { Pass } from './pass.ts';
 import { judgeTombstone, type SignatureState } from './policy/judge-signature.ts';
 import { failed } from './refusal.ts';
 import { reportGone } from './report-gone.ts';
+import { withoutMark } from './tombstone-mark.ts';
 import { resourceRefOf } from './write-status.ts';
 
 const MAX_TRIES = 5;
@@ -40,19 +40,26 @@ export async function removeItem(
         isDenied: pass.deps.grants?.isDenied(tombstone.namespace) === true,
         signature,
       });
-      if (decision.kind === 'refuse') return decision.outcome;
-      if (decision.kind === 'absent') {
+      if (decision.kind === 'refuse') {
+        await withoutMark(pass, live, signal);
+        return decision.outcome;
+      }
+      if (decision.kind === 'absent' || live === undefined) {
         await reportGone(pass, tombstone, signal);
         return { state: 'absent' };
       }
-      if (decision.kind === 'deleting') return { state: 'deleted', ...goingRef(live) };
       try {
-        const mark = decision.annotate ? { tombstone: tombstone.intentId } : {};
-        await askToGo(pass, live, { ref, uid: decision.uid, ...mark }, signal);
+        if (decision.kind === 'delete') {
+          const mark = decision.annotate ? { tombstone: tombstone.intentId } : {};
+          await askToGo(pass, live, { uid: decision.uid, ...mark }, signal);
+        }
         const { apiVersion, kind, namespace, name, epoch, generation } = tombstone;
-        inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
+        // Asked for before, by a process that may have ended before it wrote so down.
+        if (decision.kind === 'delete' || inventory.find(ref)?.uid === live.metadata.uid) {
+          inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
+        }
         pass.noteAnswer(true);
-        return { state: 'deleted', ...goingRef(live) };
+        return { state: 'deleted', ref: resourceRefOf(live) };
       } catch (error) {
         if (!isLostRace(error) && !isNotFound(error)) throw error;
         live = await pass.live.refresh(ref, signal);
@@ -65,10 +72,6 @@ export async function removeItem(
     if (isDenied(error)) pass.deps.grants?.doubt(tombstone.namespace);
     return outcomeOfFailure(error, 'delete', tombstone.namespace);
   }
-}
-
-function goingRef(live: KubeObject | undefined): { readonly ref?: ResourceRef } {
-  return live === undefined ? {} : { ref: resourceRefOf(live) };
 }
 
 /** In Git a tombstone carries its own signature. Elsewhere it is made here, of a job whose signature was verified as such. */

@@ -1,9 +1,11 @@
 import type { KubeObject } from '../../../resources/kube-object.ts';
+import { isPruned } from '../../../resources/intent-ids.ts';
 import { refOf } from '../../../resources/kube-object.ts';
 import { findCondition } from '../../../resources/conditions.ts';
 import type { HelmRelease } from '../../../resources/flux-helm-release.ts';
 import { APPLICATION_INSTANCE_FINALIZER, TOMBSTONE_ANNOTATION } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
+import { isOurMark } from '../../tombstone-mark.ts';
 import { endInstance } from '../end-instance.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 import { leftovers } from '../leftovers.ts';
@@ -15,6 +17,8 @@ import { degraded, held, progressing, type Verdict } from '../verdict.ts';
 /** From then on a person is asked to look; the wait itself has no end, since giving up would leave a release behind. */
 const STUCK_AFTER_MS = 10 * 60_000;
 const LOOK_AGAIN_MS = 60_000;
+const UNCLEAR_AFTER_MS = 5000;
+const UNCLEAR_AGAIN_MS = 250;
 
 /**
  * The end of an instance:
@@ -27,8 +31,29 @@ export async function finalize(pass: InstancePass): Promise<StepResult> {
   if (instance.metadata.deletionTimestamp === undefined) return NEXT;
   if (instance.metadata.finalizers?.includes(APPLICATION_INSTANCE_FINALIZER) !== true) return { kind: 'done' };
   const isMeant = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION] !== undefined;
+  if (markIsUnclear(pass)) return { kind: 'done', ...untilReadAnew(pass) };
   if (isMeant && instance.spec.deletionPolicy !== 'Orphan') return await uninstall(pass);
   return await orphan(pass, isMeant);
+}
+
+/**
+ * Our mark is on it, and no delete of ours is known to have gone through: a process ended in between, or the mark was left
+ * by one that did and a person deleted the object since. What Git wants says which: the next pass over it either carries
+ * the removal out or takes the mark off.
+ */
+function markIsUnclear({ deps, instance, policy }: InstancePass): boolean {
+  const isKnown = deps.inventory.find(refOf(instance))?.uid === instance.metadata.uid;
+  return policy.mode === 'gitops' && isKnown && isOurMark(instance);
+}
+
+/** The answer to our own delete comes after the watch's: that is no news. */
+function untilReadAnew(pass: InstancePass): { readonly verdict?: Verdict; readonly requeueAfterMs: number } {
+  const since = pass.deps.clock.now().getTime() - Date.parse(pass.instance.metadata.deletionTimestamp ?? '');
+  if (since < UNCLEAR_AFTER_MS) return { requeueAfterMs: UNCLEAR_AGAIN_MS };
+  const message =
+    'waits until Git was read, which says whether this deletion is meant; to uninstall at once, or to keep what was made ' +
+    `of it, set the annotation ${TOMBSTONE_ANNOTATION} to another value, or take it off`;
+  return { verdict: progressing(Reason.Uninstalling, message), requeueAfterMs: UNCLEAR_AGAIN_MS };
 }
 
 async function uninstall(pass: InstancePass): Promise<StepResult> {
@@ -43,7 +68,8 @@ async function uninstall(pass: InstancePass): Promise<StepResult> {
   for (const source of [ociRepository, helmRepository]) if (source !== undefined) await deleteOwned(pass, source);
   if (pass.instance.spec.sealedValues !== undefined) await deleteSealedSecret(pass, undefined);
   const name = pass.instance.spec.releaseName ?? pass.instance.metadata.name;
-  return await endInstance(pass, held(Reason.Uninstalled, `release ${name} is uninstalled`));
+  const why = isPruned(pass.instance) ? ': its file was removed from Git' : '';
+  return await endInstance(pass, held(Reason.Uninstalled, `release ${name} is uninstalled${why}`));
 }
 
 async function orphan(pass: InstancePass, isMeant: boolean): Promise<StepResult> {
