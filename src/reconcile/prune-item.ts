@@ -1,4 +1,5 @@
-import type { Outcome } from '../delivery/delivery.ts';
+import type { DesiredSet, Outcome } from '../delivery/delivery.ts';
+import { PRUNED_MARK } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import { TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
@@ -34,7 +35,6 @@ export interface PruneSituation {
 }
 
 const MAX_TRIES = 5;
-const MARK = 'pruned:';
 
 /** What becomes of an object whose file vanished, on a cluster that prunes; `absent` too where it was made anew. Pure. */
 export function decidePrune(situation: PruneSituation): RemovalDecision {
@@ -59,7 +59,7 @@ export function decidePrune(situation: PruneSituation): RemovalDecision {
 export async function pruneItem(
   pass: Pass,
   record: InventoryRecord,
-  isSigned: boolean,
+  { isSigned = false, isAccepted = false }: Pick<DesiredSet, 'isSigned' | 'isAccepted'>,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const ref = refOfRecord(record);
@@ -80,11 +80,13 @@ export async function pruneItem(
       }
       try {
         if (decision.kind === 'delete' && live !== undefined) {
-          const tombstone = `${MARK}${pass.revision ?? ''}`;
+          const tombstone = `${PRUNED_MARK}${pass.revision ?? ''}`;
           await askToGo(pass, live, { uid: decision.uid, ...(decision.annotate ? { tombstone } : {}) }, signal);
         }
         const { epoch, generation } = record;
-        inventory.remember({ ...ref, epoch, generation, at: clock.now().toISOString() });
+        const counts = decision.kind !== 'absent' && !isAccepted;
+        const at = clock.now().toISOString();
+        inventory.remember({ ...ref, epoch, generation, at, ...(counts ? { pruned: true } : {}) });
         pass.noteAnswer(true);
         if (decision.kind === 'absent' || live === undefined) return { state: 'absent' };
         return { state: 'deleted', ref: resourceRefOf(live) };

@@ -16,6 +16,13 @@ export function tombstoneIntentOf(object: Pick<KubeObject, 'metadata'>): string 
   return wellFormed(object.metadata.annotations?.[TOMBSTONE_ANNOTATION]);
 }
 
+/** In place of a tombstone's intent: the file of the object was removed from Git. The revision that lacks it stands behind. */
+export const PRUNED_MARK = 'pruned:';
+
+export function isPruned(object: Pick<KubeObject, 'metadata'>): boolean {
+  return object.metadata.annotations?.[TOMBSTONE_ANNOTATION]?.startsWith(PRUNED_MARK) === true;
+}
+
 function wellFormed(text: string | undefined): string | undefined {
   return text !== undefined && intentId.test(text) ? text : undefined;
 }

@@ -52,6 +52,7 @@ const CLAIMS: readonly {
  *                               ▼
  *                            failed ── Ready ──► ready
  * any of these ── Ready=False, reason Uninstalled ──► removed (final)          superseded (final)
+ * ready too: by the removal of its file from Git, which is reported of the intent that brought it
  * ```
  *
  * Only a report on the intent's own object moves it: its id can stand in a copy of its manifest.
@@ -95,16 +96,19 @@ export function isOfOlderEpoch(event: AgentEvent, deliveryEpoch: number): boolea
 }
 
 function nextState(intent: IntentSnapshot, event: AgentEvent): Omit<IntentMove, 'id'> | undefined {
-  if (FINAL.includes(intent.state) || UNDELIVERED.includes(intent.state)) return undefined;
+  if (UNDELIVERED.includes(intent.state)) return undefined;
   const claim = claimOf(intent, event);
+  const isOver = intent.state === 'ready' && claim?.means === 'removed';
+  if (FINAL.includes(intent.state) && !isOver) return undefined;
   if (claim === undefined) {
     return intent.state === 'applied' || intent.state === 'failed' ? undefined : { state: 'applied' };
   }
-  if (claim.means !== 'failed') return { state: claim.means };
+  const isAskedFor = claim.means === 'removed' && intent.action === 'uninstall';
+  if (claim.means === 'ready' || claim.means === 'applied' || isAskedFor) return { state: claim.means };
   const { reason = claim.condition.type, message = '' } = claim.condition;
   const text = message === '' ? reason : `${reason}: ${message}`;
   return {
-    state: 'failed',
+    state: claim.means,
     reason: text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON - 1).toWellFormed()}…`,
   };
 }

@@ -1,5 +1,5 @@
 import { isTrue } from '../../resources/conditions.ts';
-import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
+import { intentIdOf, isPruned, tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import type { EventSource } from '../../protocol/event.ts';
@@ -73,11 +73,14 @@ export function instanceDraft({ deps, instance, policy }: InstancePass, verdict:
   };
 }
 
-/** What ends an instance is the tombstone's intent, not the one that its spec came from. */
+/**
+ * What ends an instance is the tombstone's intent, not the one that its spec came from; but where its file was taken out of
+ * Git there is no other, and that one is told of its end.
+ */
 function deletionSource({ deps, instance, policy }: Pick<InstancePass, 'deps' | 'instance' | 'policy'>) {
   const { annotations, deletionTimestamp } = instance.metadata;
   if (annotations?.[TOMBSTONE_ANNOTATION] === undefined || deletionTimestamp === undefined) return undefined;
-  const intentId = tombstoneIntentOf(instance);
+  const intentId = isPruned(instance) ? intentIdOf(instance) : tombstoneIntentOf(instance);
   const pair = deps.inventory.lastPair(refOf(instance));
   const source: EventSource = {
     mode: policy.mode,

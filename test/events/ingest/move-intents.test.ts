@@ -11,6 +11,7 @@ const DEGRADED: Condition = { type: 'Degraded', status: 'True', reason: 'HelmRel
 const STALLED: Condition = { type: 'Stalled', status: 'True', reason: 'ChartMismatch' };
 const GONE: Condition = { type: 'Ready', status: 'False', reason: 'Uninstalled' };
 
+const PRUNED: Condition = { ...GONE, message: 'its file was removed from Git' };
 const ORPHANED: Condition = { type: 'Ready', status: 'False', reason: 'Orphaned' };
 
 function report(condition: Condition, source: EventSource = {}, generation = 1): AgentEvent {
@@ -66,7 +67,13 @@ describe('moveIntents', () => {
     ['stays applied while nothing is decided', { state: 'applied' }, [report(RECONCILING)], 'stays'],
     ['is removed when the object is gone', { action: 'uninstall' }, [report(GONE)], 'removed'],
     ['is not done uninstalling while the object is still ready', { action: 'uninstall' }, [report(READY)], 'applied'],
-    ['stays ready', { state: 'ready' }, [report(DEGRADED), report(GONE)], 'stays'],
+    ['stays ready', { state: 'ready' }, [report(DEGRADED), report(ORPHANED)], 'stays'],
+    [
+      'is removed, with why, when its object was taken away on purpose and by no uninstall',
+      { state: 'ready' },
+      [report(PRUNED), report(READY)],
+      'removed Uninstalled: its file was removed from Git',
+    ],
     ['stays removed', { state: 'removed' }, [report(READY)], 'stays'],
     ['stays superseded', { state: 'superseded' }, [report(READY)], 'stays'],
     ['is not moved by a report of an older epoch', {}, [report(READY, { epoch: 1 })], 'stays'],

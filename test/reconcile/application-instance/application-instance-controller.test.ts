@@ -230,6 +230,15 @@ describe('the end of an ApplicationInstance', () => {
     expect(ofEnd.at(-1)).toMatch(/Ready=False\/Uninstalled Reconciling=False\/Uninstalled/);
   });
 
+  it('by the removal of its file from Git uninstalls the release and reports it for the intent that brought it', async () => {
+    await stage.deliver();
+    await stage.until('int-1', 'Ready', 'HelmReleaseReady');
+    await stage.uninstall('pruned:467b38165e0d32c1adf679dc451c290d05a12385');
+    await stage.untilGone(instance);
+    expect(await stage.cluster.api.get(release)).toBeUndefined();
+    expect(stage.operator.story.at(-1)).toMatch(/^int-1: Ready=False\/Uninstalled/);
+  });
+
   it('by hand keeps the release and says so, and the next delivery takes it up again', async () => {
     await stage.deliver();
     await stage.until('int-1', 'Ready', 'HelmReleaseReady');
