@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { installSteps } from '../install/install-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
-import { clusterTable, type ListedCluster } from './cluster-table.ts';
+import { clusterTable, clusterText, type ListedCluster, type ShownCluster } from './cluster-table.ts';
 import { addClusterIdentityCommands } from './cluster-identity-commands.ts';
 import { NEEDS_SERVICECTL, tokenPipe } from './command-script.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
@@ -31,6 +31,20 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
     .action(async (options: ConnectionOptions & { readonly output: keyof typeof LISTS }) => {
       const items = await Array.fromAsync(allClusters(options, deps));
       deps.out(LISTS[options.output](items));
+    });
+
+  withConnection(clusters.command('get'))
+    .argument('<cluster>', 'slug or id')
+    .description('prints id, status, mode, directory in Git and conditions of a cluster')
+    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
+    .action(async (cluster: string, options: ConnectionOptions & { readonly output: 'text' | 'json' }) => {
+      const found = await callControlPlane<ShownCluster>(
+        options,
+        deps,
+        'GET',
+        `/clusters/${encodeURIComponent(cluster)}`,
+      );
+      deps.out(options.output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : clusterText(found));
     });
 
   withConnection(clusters.command('install-command'))

@@ -1,3 +1,4 @@
+import { printable } from './git-views.ts';
 import { textTable } from './text-table.ts';
 
 /** What is shown of a cluster of the admin API's list. */
@@ -7,9 +8,21 @@ export interface ListedCluster {
   readonly status: string;
   readonly disabledAt?: string;
   readonly connectivityMode: string;
-  readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason?: string;
+    readonly message?: string;
+  }[];
   /** RFC 3339; absent before the first contact. */
   readonly lastContactAt?: string;
+}
+
+/** What is shown of one cluster. */
+export interface ShownCluster extends ListedCluster {
+  readonly displayName: string;
+  readonly operatorVersion?: string;
+  readonly git?: { readonly repository: string; readonly path: string; readonly review: string };
 }
 
 const HEADER = ['SLUG', 'ID', 'STATUS', 'MODE', 'CONNECTED', 'LAST CONTACT'];
@@ -31,4 +44,29 @@ function cellsOf(cluster: ListedCluster): string[] {
   const { slug, id, connectivityMode, conditions, lastContactAt } = cluster;
   const connected = conditions.find(({ type }) => type === 'Connected')?.status ?? 'Unknown';
   return [slug, id, statusOf(cluster), connectivityMode, connected, lastContactAt ?? '-'];
+}
+
+/** A line for each fact, then the conditions with what they say. */
+export function clusterText(cluster: ShownCluster): string {
+  const { id, slug, displayName, connectivityMode, lastContactAt, operatorVersion, git, conditions } = cluster;
+  const facts = [
+    ['slug', slug],
+    ['id', id],
+    ['name', displayName],
+    ['status', statusOf(cluster)],
+    ['mode', connectivityMode],
+    ['operator', operatorVersion ?? '-'],
+    ['last contact', lastContactAt ?? '-'],
+    ...(git === undefined
+      ? []
+      : [
+          ['repository', git.repository],
+          ['directory', git.path],
+          ['review', git.review],
+        ]),
+  ];
+  const lines = facts.map(([label = '', value = '']) => `${label.padEnd(13)} ${value}\n`);
+  const said = conditions.map(({ type, status, reason = '-', message = '' }) => [type, status, reason, message]);
+  const table = said.length === 0 ? '' : `\n${textTable([['CONDITION', 'STATUS', 'REASON', 'MESSAGE'], ...said])}`;
+  return printable(`${lines.join('')}${table}`);
 }

@@ -87,6 +87,8 @@ function inWords(
 }
 
 const LISTS: readonly (readonly [path: string, what: string])[] = [
+  ['/commit-signing-keys', 'keys there are: servicectl commit-signing-keys list'],
+  ['/intents', 'intents have commits: servicectl git log --cluster CLUSTER'],
   ['/repositories', 'repositories there are: servicectl repositories list'],
   ['/channel/webhooks', 'webhooks there are: servicectl channel webhooks list'],
   ['/proposals', 'proposals there are: servicectl proposals list --state all'],
@@ -96,6 +98,10 @@ const LISTS: readonly (readonly [path: string, what: string])[] = [
 
 /** What was not found is in no list; the list says what is. */
 function whereToLook(path: string): string {
+  const [, repository] = /^\/repositories\/([^/]+)\/(?:commits\/|diff|blame)/.exec(path) ?? [];
+  if (repository !== undefined) {
+    return `See what is there: servicectl git log -r ${decodeURIComponent(repository)}; other repositories: servicectl repositories list`;
+  }
   return `See which ${LISTS.find(([prefix]) => path.startsWith(prefix))?.[1] ?? ''}`;
 }
 

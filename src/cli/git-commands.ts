@@ -31,6 +31,8 @@ interface CommitsPage {
 
 const DEFAULT_REPOSITORY = 'fleet';
 const MAX_PAGE = 100;
+const FORMS =
+  'A commit is named by its id or the first 7 characters or more of it, by HEAD, by the branch, or by its intent: int-…';
 const INTENT = /^int-[0-9a-z]+$/;
 
 /** `servicectl git log|show|diff|blame-intent` */
@@ -48,7 +50,7 @@ export function addGitCommands(program: Command, deps: CliDeps): void {
     });
 
   withOutput(git.command('show'))
-    .argument('<commit>', 'id of a commit or its beginning, or an intent')
+    .argument('<commit>', 'id of a commit or its beginning, HEAD, the branch, or an intent')
     .description('prints a commit with its intent, person, reason, jobs, status and diff')
     .action(async (name: string, options: GitOptions) => {
       const commit = await shown(name, options, deps);
@@ -56,7 +58,7 @@ export function addGitCommands(program: Command, deps: CliDeps): void {
     });
 
   withOutput(git.command('diff'))
-    .argument('<what>', 'a commit, an intent, or <from>..<to>')
+    .argument('<what>', 'a commit, an intent, or <from>..<to>, each an id, HEAD or the branch')
     .option('--cluster <cluster>', 'only of this cluster (slug or id), between two commits')
     .description('prints what a commit or an intent changed, or what differs between two commits')
     .action(async (what: string, options: GitOptions & { readonly cluster?: string }) => {
@@ -128,8 +130,9 @@ async function commits(options: LogOptions, deps: CliDeps): Promise<readonly Lis
 async function shown(name: string, options: GitOptions, deps: CliDeps): Promise<ShownCommit> {
   if (!INTENT.test(name)) {
     const repository = options.repository ?? DEFAULT_REPOSITORY;
+    if (name === '') throw new CliError(EXIT.usage, 'the name of the commit is empty', FORMS);
     const path = `/repositories/${encodeURIComponent(repository)}/commits/${encodeURIComponent(name)}`;
-    return await callControlPlane<ShownCommit>(options, deps, 'GET', path);
+    return await orForms(callControlPlane<ShownCommit>(options, deps, 'GET', path));
   }
   const intent = await callControlPlane<{ readonly state: string; readonly receipt?: { readonly link?: string } }>(
     options,
@@ -155,7 +158,17 @@ async function compared(
   const repository =
     options.repository ?? (cluster === undefined ? DEFAULT_REPOSITORY : await repositoryOf(cluster, options, deps));
   const path = `/repositories/${encodeURIComponent(repository)}/diff?${query.toString()}`;
-  return await callControlPlane<FilePatches>(options, deps, 'GET', path);
+  return await orForms(callControlPlane<FilePatches>(options, deps, 'GET', path));
+}
+
+/** A name that is of no form is answered with the forms that there are. */
+async function orForms<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof CliError) || error.next !== undefined) throw error;
+    throw new CliError(error.exitCode, error.message, FORMS, { cause: error });
+  }
 }
 
 async function repositoryOf(cluster: string, options: ConnectionOptions, deps: CliDeps): Promise<string> {

@@ -43,13 +43,17 @@ function inWords(name: string, { state, to, directories, collisions = [] }: Move
   switch (state) {
     case 'planned': {
       const ways = collisions.map((text) => `  in the way: ${text}\n`).join('');
-      return `${name}: ${directories} directories would be moved to the ${to} layout\n${ways}`;
+      return `${name}: ${inNumber(directories)} would be moved to the ${to} layout\n${ways}`;
     }
     case 'unchanged':
       return `${name}: has the ${to} layout\n`;
     case 'moving':
       return `${name}: is being moved to the ${to} layout; the same command says when it is done\n`;
     case 'moved':
-      return `${name}: ${directories} directories were moved to the ${to} layout\n`;
+      return `${name}: ${inNumber(directories)} ${directories === 1 ? 'was' : 'were'} moved to the ${to} layout\n`;
   }
+}
+
+function inNumber(directories: number): string {
+  return directories === 1 ? '1 directory' : `${directories} directories`;
 }

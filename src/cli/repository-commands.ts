@@ -72,11 +72,12 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
       changed(await callControlPlane<Changed>(options, deps, 'PUT', path, readJson(options.file)), options, deps);
     });
 
-  withConnection(repositories.command('webhook-secret'))
+  withConfirmation(withConnection(repositories.command('webhook-secret')))
     .argument('<name>', 'of the repository')
     .description("makes a new secret for the host's webhook and prints it this once; the one before counts no more")
     .addOption(outputOption())
-    .action(async (name: string, options: ConnectionOptions & Output) => {
+    .action(async (name: string, options: ConnectionOptions & Output & Confirmation) => {
+      confirm(options, `ends the secret that the webhook of ${name} signs with; the host needs the new one at once`);
       const body = { webhookSecret: 'new' };
       const answer = await callControlPlane<Changed>(options, deps, 'PUT', `${at(name)}/credentials`, body);
       changed(answer, options, deps);
@@ -120,12 +121,13 @@ function show(repository: Repository, options: Output, deps: CliDeps): void {
     deps.out(json(repository));
     return;
   }
-  const { name, host, url, branch, credentials = {}, probe } = repository;
+  const { name, host, url, branch, webhookUrl, credentials = {}, probe } = repository;
   const lines = [
     ['name', name],
     ['host', host],
     ['url', url],
     ['branch', branch],
+    ...(webhookUrl === undefined ? [] : [['webhook', webhookUrl]]),
     ...Object.entries(credentials).map(([use, { kind, setAt, expiresAt }]) => [
       `${use} credential`,
       `${kind}, set ${setAt}${expiresAt === undefined ? '' : `, expires ${expiresAt}`}`,

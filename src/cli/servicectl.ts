@@ -49,11 +49,13 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addMoveLayoutCommand(program, deps);
   takeConnectionAnywhere(program);
   inherit(program);
+  let failing = program;
+  rememberFailing(program, (command) => (failing = command));
   try {
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usage(error, deps);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usage(error, failing, deps);
     if (error instanceof InstallOptionError) {
       deps.err(`servicectl: ${error.message}\n`);
       return EXIT.usage;
@@ -65,9 +67,23 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
 }
 
 /** The library has printed its own line already; help that was asked for is no error. */
-function usage(error: CommanderError, deps: CliDeps): number {
-  if (error.code !== 'commander.help') deps.err('See: servicectl --help\n');
+function usage(error: CommanderError, failing: Command, deps: CliDeps): number {
+  if (error.code !== 'commander.help') deps.err(`See: ${wordsOf(failing)} --help\n`);
   return EXIT.usage;
+}
+
+/** As it is typed: `servicectl git log`. */
+function wordsOf(command: Command): string {
+  return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
+}
+
+/** The library's error does not say which command could not be run. */
+function rememberFailing(command: Command, note: (command: Command) => void): void {
+  command.exitOverride((error) => {
+    note(command);
+    throw error;
+  });
+  for (const child of command.commands) rememberFailing(child, note);
 }
 
 /** Each command has its own settings; those for exits and output are everywhere the same. */

@@ -73,7 +73,34 @@ describe('servicectl git', () => {
     expect((await run('git', 'show', ids[0] ?? '', '-r', 'europe')).out).toContain(
       `Intent:         ${second}`.slice(0, 8),
     );
-    expect(await run('git', 'show', 'abcdef0', '-r', 'europe')).toMatchObject({ code: 1 });
+    for (const range of [`${ids[1]}..HEAD`, `${ids[1]}..main`]) {
+      expect((await run('git', 'diff', range, '-r', 'europe')).out).toBe(diff.out);
+    }
+  });
+
+  it('says of a name that nothing has what may stand there, or where to look', async () => {
+    const unknown = await run('git', 'show', 'abcdef0', '-r', 'europe');
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('servicectl git log -r europe') });
+    for (const what of ['nosuch', 'nosuch..main']) {
+      const { code, err } = await run('git', what.includes('..') ? 'diff' : 'show', what, '-r', 'europe');
+      expect([code, err.split('\n')[1]]).toEqual([1, expect.stringContaining('or by its intent: int-…')]);
+    }
+    const blamed = await run('git', 'blame-intent', 'prod-eu', 'shop/nope');
+    expect(blamed).toMatchObject({ code: 1, err: expect.stringContaining('servicectl git log -r europe') });
+    const revoked = await run('commit-signing-keys', 'revoke', 'nope', '--yes');
+    expect(revoked).toMatchObject({ code: 1, err: expect.stringContaining('servicectl commit-signing-keys list') });
+    const intent = await run('git', 'show', 'int-0nope');
+    expect(intent).toMatchObject({ code: 1, err: expect.stringContaining('servicectl git log --cluster') });
+  });
+
+  it('clusters get shows one cluster, with its id and its directory', async () => {
+    const { code, out } = await run('clusters', 'get', 'prod-eu');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^slug {10}prod-eu\nid {12}c-\w{16}\n/);
+    expect(out).toMatch(/^repository {4}europe\ndirectory {5}clusters\/prod-eu\nreview {8}direct$/m);
+    expect(out).toMatch(/^Connected {3,}\w+ /m);
+    const { id } = JSON.parse((await run('clusters', 'get', 'prod-eu', '-o', 'json')).out);
+    expect(out).toContain(id);
   });
 
   it('blame-intent names the intent of each line', async () => {
@@ -86,9 +113,9 @@ describe('servicectl git', () => {
 
   it('move-layout moves a repository, and says what it would do before', async () => {
     const dry = await run('repositories', 'move-layout', 'europe', 'sharded', '--dry-run');
-    expect(dry.out).toBe('europe: 1 directories would be moved to the sharded layout\n');
+    expect(dry.out).toBe('europe: 1 directory would be moved to the sharded layout\n');
     const moved = await run('repositories', 'move-layout', 'europe', 'sharded');
-    expect([moved.code, moved.out]).toEqual([0, 'europe: 1 directories were moved to the sharded layout\n']);
+    expect([moved.code, moved.out]).toEqual([0, 'europe: 1 directory was moved to the sharded layout\n']);
     expect((await run('repositories', 'move-layout', 'europe', 'sharded')).out).toBe(
       'europe: has the sharded layout\n',
     );

@@ -56,10 +56,17 @@ describe('servicectl repositories', () => {
       ['lab', 'gitlab', 'ready', '2027-02-01T00:00:00Z', 'main', url],
       [''],
     ]);
+    const text = await run('repositories', 'get', 'lab');
+    expect(text.out).toMatch(/^webhook\s+http\S+\/webhooks\/git\/repo-\S+$/m);
     const shown = await run('repositories', 'get', 'lab', '-o', 'json');
     expect(JSON.parse(shown.out)).toMatchObject({ name: 'lab', probe: { state: 'ready' } });
     expect(`${set.out}${listed.out}${shown.out}`).not.toContain(TOKEN);
-    const rotated = await run('repositories', 'webhook-secret', 'lab');
+    expect(await run('repositories', 'webhook-secret', 'lab')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('add --yes'),
+    });
+    const rotated = await run('repositories', 'webhook-secret', 'lab', '--yes');
     expect(rotated).toMatchObject({ code: 0, err: '' });
     expect(rotated.out).toMatch(/shown this once:\nwhsec_\S+\n$/);
     expect(rotated.out.split('\n').at(-2)).not.toBe(set.out.split('\n').at(-2));

@@ -26,6 +26,16 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 const kindsIn = (text: string): string[] =>
   parseAllDocuments(text).map((document) => (document.toJS() as KubeObject).kind);
 
+it.for([
+  [['git', 'log', '--no-such-option'], 'servicectl git log'],
+  [['clusters', 'get'], 'servicectl clusters get'],
+  [['proposals', 'shov'], 'servicectl proposals'],
+  [['--no-such-option'], 'servicectl'],
+] as const)('of a wrong command line %j names the help of %s', async ([args, command]) => {
+  const { code, err } = await run(args);
+  expect([code, err.split('\n').at(-2)]).toEqual([2, `See: ${command} --help`]);
+});
+
 describe('servicectl operator manifest', () => {
   it('prints the definitions before the operator, or one of the two', async () => {
     const [all, crds, operator] = await Promise.all([

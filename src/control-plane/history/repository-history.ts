@@ -58,13 +58,13 @@ export class RepositoryHistory {
     });
   }
 
-  /** One commit by its id or the beginning of it, with its bytes; undefined where there is none, or several. */
+  /** One commit by its id or the beginning of it, or `HEAD`, with its bytes; undefined where there is none, or several. */
   async commit(
     repositoryId: string,
     id: string,
   ): Promise<{ readonly commit: GitCommit; readonly patches: FilePatches; readonly bytes: Buffer } | undefined> {
-    return await this.#read(repositoryId, async (query, _tip, signal) => {
-      const found = await resolve(query, id, signal);
+    return await this.#read(repositoryId, async (query, tip, signal) => {
+      const found = await resolve(query, id, tip, signal);
       if (found === undefined) return undefined;
       const [commit] = parseCommits(await query([...READ_COMMITS, '--no-walk', found, '--'], signal));
       if (commit === undefined) return undefined;
@@ -79,8 +79,9 @@ export class RepositoryHistory {
     repositoryId: string,
     range: { readonly from: string; readonly to: string; readonly paths: readonly string[] },
   ): Promise<(FilePatches & { readonly base: string; readonly head: string }) | undefined> {
-    return await this.#read(repositoryId, async (query, _tip, signal) => {
-      const [base, head] = [await resolve(query, range.from, signal), await resolve(query, range.to, signal)];
+    return await this.#read(repositoryId, async (query, tip, signal) => {
+      const base = await resolve(query, range.from, tip, signal);
+      const head = await resolve(query, range.to, tip, signal);
       if (base === undefined || head === undefined) return undefined;
       const patches = await filePatches(query, { from: base, to: head, paths: range.paths }, signal);
       return { base, head, ...patches };
@@ -121,8 +122,14 @@ export class RepositoryHistory {
   }
 }
 
-/** The whole id of a commit. */
-async function resolve(query: GitQuery, id: string, signal: AbortSignal): Promise<string | undefined> {
+/** The whole id of a commit; `HEAD` is the tip of the branch. */
+async function resolve(
+  query: GitQuery,
+  id: string,
+  tip: string | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (id === 'HEAD') return tip;
   try {
     const found = (
       await query(['rev-parse', '--verify', '--quiet', '--end-of-options', `${id}^{commit}`], signal)

@@ -1,6 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { readProjectedCommit, SOURCE_TRAILER } from '../../git/projection/projected-commit.ts';
 import { trustedSigners, verifyCommit, type TrustedSigner } from '../../git/signing/commit-signature.ts';
 import type { GitTarget } from './git-target.ts';
 import { CommitReader, type HistoryCommit } from './commit-reader.ts';
@@ -94,14 +95,16 @@ export class CommitVerifier {
       // All that is below it led to this, which a person looked at.
       if (isVouched(commit.id)) return { signed: signed ?? commit.id };
       const isElsewhere = commit.parent !== undefined && directories.get(commit.id) === directories.get(commit.parent);
-      if (!goesOn || !isElsewhere) return { why: sentence(commit.id, why, tip) };
+      if (!goesOn || !isElsewhere)
+        return { why: sentence(this.#named(commit), why, commit.id === tip ? undefined : tip) };
     }
     if (signed !== undefined || before === undefined) return { signed: signed ?? tip };
     // Nothing has changed here: what it stood on must still count, as a key may have been revoked since.
     const [standing] = await this.#commits.read([before.signed], signal);
     if (standing === undefined) return { why: `commit ${short(tip)} rests on one that is not there any more` };
     const verdict = verifyCommit(standing.bytes, signers);
-    return verdict.state === 'trusted' ? { signed: standing.id } : { why: sentence(standing.id, verdict.why, tip) };
+    if (verdict.state === 'trusted') return { signed: standing.id };
+    return { why: sentence(this.#named(standing), verdict.why, standing.id === tip ? undefined : tip) };
   }
 
   /**
@@ -124,6 +127,12 @@ export class CommitVerifier {
     // The branch went back to what is behind the last one: its tip is looked at as one that is new.
     if (commits.length === 0) return { commits: [newest], goesOn: false };
     return { commits, goesOn: commits.at(-1)?.parent === last };
+  }
+
+  /** Of a cluster's own repository with the commit that people know, the one of the shared repository. */
+  #named({ id, bytes }: HistoryCommit): string {
+    const source = this.#deps.path === '' ? readProjectedCommit(bytes)?.source : undefined;
+    return source === undefined ? short(id) : `${short(id)} (${SOURCE_TRAILER} ${short(source)})`;
   }
 
   get #file(): string {
@@ -155,9 +164,9 @@ async function refusedOf(
   return refused;
 }
 
-function sentence(id: string, why: string, tip: string): string {
-  const where = id === tip ? '' : `, on which the tip ${short(tip)} rests,`;
-  return `commit ${short(id)}${where} ${why}`;
+function sentence(commit: string, why: string, tip: string | undefined): string {
+  const where = tip === undefined ? '' : `, on which the tip ${short(tip)} rests,`;
+  return `commit ${commit}${where} ${why}`;
 }
 
 function short(id: string): string {

@@ -150,7 +150,14 @@ describe('one commit', () => {
     const { body } = await get(`/commits/${edit.id}`);
     expect([body['kind'], body['intent'], body['signature'].state]).toEqual(['other', undefined, 'refused']);
     expect((await get(`/commits/${'0'.repeat(40)}`)).status).toBe(404);
-    expect((await get('/commits/HEAD')).status).toBe(400);
+    for (const name of ['HEAD', 'main']) expect((await get(`/commits/${name}`)).body['id']).toMatch(/^[0-9a-f]{40}$/);
+    for (const name of ['HEAD~1', 'nosuch', '--all', 'abcdef']) {
+      const { status, body } = await get(`/commits/${encodeURIComponent(name)}`);
+      expect([status, body['message']]).toEqual([
+        400,
+        '/commit: must be a commit id, its first 7 characters or more, HEAD or main',
+      ]);
+    }
     expect((await plane.call('GET', '/repositories/none/commits')).status).toBe(404);
   });
 

@@ -165,6 +165,17 @@ describe('where signed commits are required', () => {
     expect(await read()).toEqual([['a.yaml'], []]);
   });
 
+  it("names of a cluster's own repository the commit that people know beside the one that is there", async () => {
+    const source = '0123456789ab'.padEnd(40, 'c');
+    signWith(remote, undefined);
+    const bad = remote.push({ [A]: manifest('a') }, `edit\n\nSource-Commit: ${source}`).slice(0, 12);
+    run.tell({ path: '', allowedSigners: [plane.allowed] });
+    const [, faults] = names(await run.nextInTime(60_000));
+    expect(faults?.[0]).toMatch(
+      new RegExp(`^CommitNotTrusted: commit ${bad} \\(Source-Commit 0123456789ab\\) is not signed`),
+    );
+  });
+
   it('reads what is unsigned where nobody is named, and trusts nobody where the list is empty', async () => {
     push(undefined, { [A]: manifest('a') });
     run.tell();

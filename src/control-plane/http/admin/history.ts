@@ -17,10 +17,8 @@ import { requireCluster } from './named-cluster.ts';
 import { cursorAfter, PageQuery, readPage } from './page.ts';
 
 const RepositoryParams = Type.Object({ name: EntryName });
-const CommitId = Type.String({
-  pattern: '^[0-9a-f]{7,40}$',
-  description: 'a commit id, or its first 7 characters or more',
-});
+/** `HEAD`, the branch's name, an id or its beginning: which of them is judged with the repository at hand. */
+const CommitId = Type.String({ minLength: 1, maxLength: 200 });
 const CommitParams = Type.Object({ name: EntryName, commit: CommitId });
 const ClusterName = Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' });
 const Kind = Type.Unsafe<'ApplicationInstance' | 'Operation'>({
@@ -81,7 +79,7 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
 
   app.get('/repositories/:name/commits/:commit', { schema: { params: CommitParams } }, async (request, reply) => {
     const { repository, organizationId } = await repositoryOf(request, request.params.name);
-    const { commit: id } = request.params;
+    const id = namedCommit(request.params.commit, repository, '/commit');
     const found = await deps.history.commit(repository.id, id);
     if (found === undefined) throw new AppError('not_found', `there is no commit ${id}, or several begin with it`);
     const [commit] = await describeCommits(db, organizationId, [found.commit]);
@@ -99,7 +97,9 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
     { schema: { params: RepositoryParams, querystring: DiffQuery } },
     async (request, reply) => {
       const { repository } = await repositoryOf(request, request.params.name);
-      const { from, to, cluster } = request.query;
+      const { cluster } = request.query;
+      const from = namedCommit(request.query.from, repository, '/from');
+      const to = namedCommit(request.query.to, repository, '/to');
       const paths = await pathsOf(deps, repository, cluster === undefined ? {} : { cluster });
       const diff = await deps.history.diff(repository.id, { from, to, paths });
       if (diff === undefined) throw new AppError('not_found', `there is no commit ${from}, or no ${to}`);
@@ -123,6 +123,16 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
       return await reply.send({ path, lines, commits: commits.map(viewCommit) });
     },
   );
+}
+
+/** `HEAD` for the tip of the branch, else what Git can look up as an id and as nothing else. */
+function namedCommit(text: string, { branch }: RepositoryRow, path: string): string {
+  if (text === 'HEAD' || text === branch) return 'HEAD';
+  if (/^[0-9a-f]{7,40}$/.test(text)) return text;
+  const forms = ['a commit id', 'its first 7 characters or more', 'HEAD', branch];
+  throw refusal([
+    { path, message: `must be a commit id, its first 7 characters or more, HEAD or ${branch}`, allowed: forms },
+  ]);
 }
 
 function readPosition(key: readonly (string | number)[] | undefined) {
