@@ -53,3 +53,10 @@ function namesFault(target: GitTarget): string | undefined {
   }
   return undefined;
 }
+
+/** Of `clusters/…/<slug>` in a shared repository, or of `…/clusters/<slug>.git`, as the control plane serves it. */
+export function slugIn({ path, url }: Pick<GitTarget, 'path' | 'url'>): { readonly slug?: string } {
+  const place = path === '' ? url : path;
+  const [, slug] = /(?:^|\/)clusters\/(?:[0-9a-f]{2}\/)?([a-z0-9][a-z0-9-]*)(?:\.git)?$/.exec(place) ?? [];
+  return slug === undefined ? {} : { slug };
+}
