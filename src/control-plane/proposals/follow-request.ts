@@ -1,7 +1,12 @@
 import type { Receipt } from '../../delivery/delivery.ts';
 import type { ProposalStanding } from '../../delivery/gitops/branch-readings.ts';
 import type { GitopsDelivery } from '../../delivery/gitops/gitops-delivery.ts';
-import { ProposalHostFault, type HostedProposal, type ProposalHost } from '../../delivery/gitops/proposal-host.ts';
+import {
+  astrayText,
+  ProposalHostFault,
+  type HostedProposal,
+  type ProposalHost,
+} from '../../delivery/gitops/proposal-host.ts';
 import { codeSpan, noteText, requestText } from '../../delivery/gitops/proposal-hosts/request-text.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -88,6 +93,7 @@ export class FollowRequest {
     const number = numberOf(row);
     const found = seen ?? (await host.find(number, signal));
     if (isClosed(row.state)) {
+      await this.#mergedAfterAll(repository, row, found);
       // Reopened there: it is closed again, with the word that an intent has to be asked for anew.
       await this.#set(row, {
         host_checked_at: this.#now(),
@@ -104,18 +110,17 @@ export class FollowRequest {
         const actor = found.closedBy === undefined ? undefined : `${title}/${found.closedBy}`;
         await this.#happen(row, { kind: 'closed' }, `closed on ${title}${by}`, actor);
       } else if (found.state === 'merged') {
-        if (!standing.hasMerge && this.#lags(row)) {
-          throw new ProposalHostFault(
-            'unavailable',
-            `${title} says that ${number} is merged; the branch does not show it yet`,
-          );
-        }
-        const why = `merged on ${title}${by} as something else than what was proposed; what stands in ${repository.row.branch} now is not what this intent asked for`;
-        await this.#happen(row, { kind: 'refused', isOlder: false }, why);
+        this.#requireShown(repository, row, found, standing);
+        const { branch } = repository.row;
+        const why =
+          found.targetBranch === branch
+            ? `as something else than what was proposed; what stands in ${branch} now is not what this intent asked for`
+            : `into ${found.targetBranch}, and not into ${branch}, where its cluster would see it`;
+        await this.#happen(row, { kind: 'refused', isOlder: false }, `merged on ${title}${by} ${why}`);
       } else if (standing.state === 'moved') {
         await this.#renderAgain(row);
       } else if (row.state === 'open') {
-        await this.#noteHead(title, row, found.headCommit);
+        await this.#note(repository, row, found);
       }
     }
     this.#lagging.delete(row.id);
@@ -135,13 +140,15 @@ export class FollowRequest {
     if (row.head_commit === null || (await this.judge(repository, row)).state !== 'waits') return;
     // Last: looking at the branch takes a while, and so did those before it in this turn.
     if ((await store.write(async (trx) => await stillApproved(trx, row, clock.now()))) === undefined) return;
-    const merged = await repository.host.merge(numberOf(row), row.head_commit, signal);
+    const approved = { headCommit: row.head_commit, targetBranch: repository.row.branch };
+    const merged = await repository.host.merge(numberOf(row), approved, signal);
     await this.look(repository, row, signal, merged);
   }
 
   /** Closes the request of a closed proposal, with the word why. */
-  async close({ host }: FollowedRepository, row: HostedRow, signal: AbortSignal): Promise<void> {
-    await host.close(numberOf(row), closingNote(row), signal);
+  async close(repository: FollowedRepository, row: HostedRow, signal: AbortSignal): Promise<void> {
+    const found = await repository.host.close(numberOf(row), closingNote(row), signal);
+    await this.#mergedAfterAll(repository, row, found);
     await this.#set(row, { host_closed_at: this.#now(), host_checked_at: this.#now() });
   }
 
@@ -160,15 +167,44 @@ export class FollowRequest {
     return standing;
   }
 
+  /** Closed here, and merged there before it was closed there too: then what the branch holds counts. */
+  async #mergedAfterAll(
+    repository: FollowedRepository,
+    row: HostedRow,
+    found: HostedProposal | undefined,
+  ): Promise<void> {
+    if (found?.state !== 'merged' || row.state === 'merged') return;
+    const standing = await this.#landing(repository, row, found.mergeCommit);
+    if (standing.state !== 'landed') this.#requireShown(repository, row, found, standing);
+    this.#lagging.delete(row.id);
+  }
+
+  /** @throws ProposalHostFault while the branch may yet show what the host has merged into it */
+  #requireShown(
+    { row: { branch }, title }: FollowedRepository,
+    row: HostedRow,
+    { number, targetBranch }: HostedProposal,
+    { hasMerge }: Exclude<ProposalStanding, { readonly state: 'landed' }>,
+  ): void {
+    if (hasMerge || targetBranch !== branch || !this.#lags(row)) return;
+    const message = `${title} says that ${number} is merged; the branch does not show it yet`;
+    throw new ProposalHostFault('unavailable', message);
+  }
+
   async #renderAgain(row: HostedRow): Promise<void> {
     const message = 'what it would change was changed on the branch since it was rendered';
     await this.#take(row, { state: 'moved', intentId: row.intent_id, message });
   }
 
-  async #noteHead(title: string, row: HostedRow, head: string | undefined): Promise<void> {
-    const isOurs = head === undefined || head === row.head_commit;
-    const note = `somebody pushed to its branch on ${title} (${head?.slice(0, 12)}); what is merged there counts only as what was proposed`;
-    if (!isOurs) await this.explain(row, note);
+  /** Shows what people did to an open request that keeps it from being merged. */
+  async #note({ row: { branch }, title }: FollowedRepository, row: HostedRow, found: HostedProposal): Promise<void> {
+    const { headCommit: head } = found;
+    const pushed =
+      head === undefined || head === row.head_commit
+        ? undefined
+        : `somebody pushed to its branch on ${title} (${head.slice(0, 12)}); what is merged there counts only as what was proposed`;
+    const note = astrayText(title, found, branch) ?? pushed;
+    if (note !== undefined) await this.explain(row, note);
     else if (row.close_reason !== null) await this.#set(row, { close_reason: null });
   }
 

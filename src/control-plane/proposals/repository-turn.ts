@@ -148,25 +148,28 @@ export class RepositoryTurn {
   /** Ids of the proposals whose requests are not what they were. */
   async #poll(
     known: Followed,
-    { row: { id }, host }: FollowedRepository & { readonly host: PolledHost },
+    { row: { id, branch }, host }: FollowedRepository & { readonly host: PolledHost },
     rows: readonly HostedRow[],
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const { clock, random, store } = this.#deps;
     const { requests, cursor } = await host.changes(known.cursor, signal);
     const byNumber = new Map(rows.map((row) => [row.host_number, row]));
-    const changed = requests.flatMap(({ number, state, headCommit }) => {
+    const changed = requests.flatMap(({ number, state, headCommit, targetBranch }) => {
       const row = byNumber.get(number);
       if (row === undefined || isClosed(row.state)) return [];
-      return state !== 'open' || headCommit !== row.head_commit ? [row.id] : [];
+      const isOurs = state === 'open' && headCommit === row.head_commit && targetBranch === branch;
+      // One that was odd, and is as it was opened again, is no longer shown as odd.
+      return !isOurs || (row.state === 'open' && row.close_reason !== null) ? [row.id] : [];
     });
-    const open = requests.filter(({ state, number }) => state === 'open' && !byNumber.has(number));
-    const reopened = await closedAmong(
-      store.db,
-      id,
-      open.map(({ number }) => number),
+    const isOpen = new Map(
+      requests.flatMap(({ number, state }) => (state === 'closed' ? [] : [[number, state === 'open']])),
     );
-    for (const number of reopened) await store.write(async (trx) => await lookAtRequest(trx, id, number));
+    for (const closed of await closedAmong(store.db, id, [...isOpen.keys()])) {
+      // Reopened there, or merged, after its proposal was closed here.
+      const isOdd = isOpen.get(closed.number) === true || closed.state !== 'merged';
+      if (isOdd) await store.write(async (trx) => await lookAtRequest(trx, id, closed.number));
+    }
     known.cursor = cursor;
     const now = clock.now().getTime();
     const everyMs = now - known.webhookAt < WEBHOOK_COUNTS_MS ? POLL_WITH_WEBHOOK_MS : POLL_MS;

@@ -7,6 +7,11 @@ const REQUEST_HOSTS: readonly RepositoryRow['host'][] = ['github', 'gitlab', 'gi
 
 /** How long a request of a closed proposal is still looked after: closed there, and closed again when it is reopened. */
 const LOOKED_AFTER_MS = 30 * 24 * 60 * 60 * 1000;
+/**
+ * How long a repository is followed for a proposal that was closed: until its branch is gone somebody can reopen its request
+ * and merge it.
+ */
+const FOLLOWED_AFTER_MS = 15 * 60 * 1000;
 /** Proposals of one turn. What is beyond comes when these are done. */
 const MAX_ROWS = 5000;
 
@@ -17,10 +22,11 @@ export type HostedRow = ProposalRow &
 
 /**
  * Proposals in repositories of hosts that have requests: those of which something may still become, and closed ones whose
- * request is to be closed or was to be looked at.
+ * request is to be closed, or to be looked at, or was closed a moment ago.
  */
 export async function hostedProposals(db: Kysely<Database>, now: Date): Promise<HostedRow[]> {
   const since = new Date(now.getTime() - LOOKED_AFTER_MS).toISOString();
+  const aMomentAgo = new Date(now.getTime() - FOLLOWED_AFTER_MS).toISOString();
   return await db
     .selectFrom('proposals')
     .innerJoin('repositories', 'repositories.id', 'proposals.repository_id')
@@ -37,6 +43,11 @@ export async function hostedProposals(db: Kysely<Database>, now: Date): Promise<
           eb('proposals.host_number', 'is not', null),
           eb('proposals.closed_at', '>', since),
           eb.or([eb('proposals.host_closed_at', 'is', null), eb('proposals.host_checked_at', 'is', null)]),
+        ]),
+        eb.and([
+          eb('proposals.state', '!=', 'merged'),
+          eb('proposals.host_number', 'is not', null),
+          eb('proposals.host_closed_at', '>', aMomentAgo),
         ]),
       ]),
     )
@@ -57,19 +68,28 @@ export async function lookAtRequest(trx: Kysely<Database>, repositoryId: string,
   return result.numUpdatedRows > 0n;
 }
 
-/** Numbers of these requests whose proposals were closed here and, as far as is known, there. */
+/** The repository is another one now: nothing is asked any more about requests of the one before, whose links stay. */
+export async function forgetRequests(trx: Kysely<Database>, repositoryId: string): Promise<void> {
+  await trx
+    .updateTable('proposals')
+    .set({ host_number: null, host_revision: null, host_checked_at: null })
+    .where('repository_id', '=', repositoryId)
+    .execute();
+}
+
+/** Those of these requests whose proposals were closed here and, as far as is known, there. */
 export async function closedAmong(
   db: Kysely<Database>,
   repositoryId: string,
   numbers: readonly number[],
-): Promise<number[]> {
+): Promise<{ readonly number: number; readonly state: ProposalRow['state'] }[]> {
   if (numbers.length === 0) return [];
   const rows = await db
     .selectFrom('proposals')
-    .select('host_number')
+    .select(['host_number', 'state'])
     .where('repository_id', '=', repositoryId)
     .where('host_number', 'in', numbers)
     .where('host_closed_at', 'is not', null)
     .execute();
-  return rows.flatMap(({ host_number: number }) => number ?? []);
+  return rows.flatMap(({ host_number: number, state }) => (number === null ? [] : [{ number, state }]));
 }

@@ -58,6 +58,14 @@ export async function storeReceipt(
     // Proposed: somebody else brought it to the branch, a Git host or a person.
     .where('state', 'in', ['accepted', 'proposed'])
     .execute();
+  // Its proposal was closed here, and merged all the same. What was delivered after it stands above it.
+  await trx
+    .updateTable('intents')
+    .set({ delivered_at: at, state: (await isOvertaken(trx, intent)) ? 'superseded' : 'delivered', reason: null })
+    .where('id', '=', intent.id)
+    .where('state', 'in', ['failed', 'superseded'])
+    .where('delivered_at', 'is', null)
+    .execute();
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
   await trx
     .updateTable('intents')
@@ -70,4 +78,18 @@ export async function storeReceipt(
     .where('state', 'in', OVERTAKEN)
     .execute();
   return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
+}
+
+async function isOvertaken(trx: Kysely<Database>, intent: DeliveredIntent): Promise<boolean> {
+  const newer = await trx
+    .selectFrom('intents')
+    .select('id')
+    .where('cluster_id', '=', intent.cluster_id)
+    .where('target_kind', '=', intent.target_kind)
+    .where('namespace', '=', intent.namespace)
+    .where('name', '=', intent.name)
+    .where('generation', '>', intent.generation)
+    .where('delivered_at', 'is not', null)
+    .executeTakeFirst();
+  return newer !== undefined;
 }

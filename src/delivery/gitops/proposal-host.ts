@@ -11,10 +11,10 @@ export interface HostedProposal {
   readonly headCommit?: string;
   /** Commit of the target branch that the host's merge made. */
   readonly mergeCommit?: string;
+  /** Branch that it is merged into: people may point it at another one than it was opened for. */
+  readonly targetBranch: string;
   /** Who closed or merged it, as the host names people. */
   readonly closedBy?: string;
-  /** Reviews that count now, the newest of each person: for the view; the host itself holds merges to its own rules. */
-  readonly reviews: readonly { readonly kind: 'approve' | 'reject'; readonly actor: string; readonly at: string }[];
 }
 
 /** What a pull or merge request is opened or rewritten with. */
@@ -31,6 +31,22 @@ export interface NewProposal extends ProposalText {
   readonly targetBranch: string;
 }
 
+/** What may be merged, and nothing else. */
+export interface ApprovedMerge {
+  readonly headCommit: string;
+  readonly targetBranch: string;
+}
+
+/** Says of a request that points at another branch than it was opened for what to do; undefined: it does not. */
+export function astrayText(
+  title: string,
+  request: Pick<HostedProposal, 'number' | 'targetBranch'>,
+  branch: string,
+): string | undefined {
+  if (request.targetBranch === branch) return undefined;
+  return `on ${title} its request ${request.number} goes into ${request.targetBranch} and not into ${branch}: point it back there, or close it; until then it is not merged`;
+}
+
 /**
  * Pull and merge requests of one repository on its host. Every call is bounded in time and repeated with jitter where that
  * is safe; a credential is never in what is thrown.
@@ -38,16 +54,22 @@ export interface NewProposal extends ProposalText {
  * Each method may throw `ProposalHostFault`.
  */
 export interface ProposalHost {
-  /** The open one of that head branch where there is one, brought up to the text; else a new one. */
+  /**
+   * The open one of that head branch where there is one, brought up to the text; else a new one. A branch of the same name
+   * in a fork is another branch.
+   */
   open(proposal: NewProposal, signal: AbortSignal): Promise<HostedProposal>;
   /** Undefined: the host does not have it. */
   find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined>;
   update(number: number, text: ProposalText, signal: AbortSignal): Promise<void>;
   comment(number: number, markdown: string, signal: AbortSignal): Promise<void>;
-  /** Merges it only if its head is still `headCommit`. Merged already is no fault. */
-  merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal>;
-  /** Closes it without merging, the comment first where there is one. Closed, merged or gone already is no fault. */
-  close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void>;
+  /** Merges it only if it is still what was approved: that head, into that branch. Merged already is no fault. */
+  merge(number: number, approved: ApprovedMerge, signal: AbortSignal): Promise<HostedProposal>;
+  /**
+   * Closes it without merging, the comment first where there is one. Closed, merged or gone already is no fault: the answer
+   * says which.
+   */
+  close(number: number, comment: string | undefined, signal: AbortSignal): Promise<HostedProposal | undefined>;
 }
 
 /** Why a host did not do what it was asked for. */

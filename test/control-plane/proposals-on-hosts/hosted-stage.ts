@@ -132,7 +132,7 @@ export class HostedStage implements AsyncDisposable {
     );
   }
 
-  /** Calls of the API since, without reads of single requests' reviews. */
+  /** Calls of the API since. */
   callsSince(from: number): string[] {
     return this.fake.calls.slice(from).map(({ method, path, status }) => `${method} ${path} ${status}`);
   }

@@ -9,14 +9,16 @@ export interface FakeRequest {
   title: string;
   body: string;
   readonly branch: string;
-  readonly base: string;
+  /** People may point it at another one. */
+  base: string;
+  /** Owner of the fork that its branch is in. */
+  readonly fork?: string;
   state: 'open' | 'closed' | 'merged';
   mergeCommit?: string;
   /** Head when it was merged or closed: the branch may be gone since. */
   lastHead: string;
   closedBy?: string;
   readonly comments: string[];
-  readonly reviews: { readonly actor: string; readonly kind: 'approve' | 'reject'; readonly at: string }[];
   readonly createdAt: string;
   updatedAt: string;
 }
@@ -127,7 +129,7 @@ export class FakeGitHost implements AsyncDisposable {
       : request.lastHead;
   }
 
-  async add(opened: Pick<FakeRequest, 'title' | 'body' | 'branch' | 'base'>): Promise<FakeRequest> {
+  async add(opened: Pick<FakeRequest, 'title' | 'body' | 'branch' | 'base' | 'fork'>): Promise<FakeRequest> {
     const at = this.tick();
     const number = this.requests.length + 1;
     const lastHead = (await this.repository.head(opened.branch)) ?? '';
@@ -137,7 +139,6 @@ export class FakeGitHost implements AsyncDisposable {
       state: 'open',
       lastHead,
       comments: [],
-      reviews: [],
       createdAt: at,
       updatedAt: at,
     };
@@ -158,6 +159,10 @@ export class FakeGitHost implements AsyncDisposable {
     const request = this.request(number);
     const lastHead = await this.headOf(request);
     Object.assign(request, { state: 'closed', closedBy: by, lastHead, updatedAt: this.tick() });
+  }
+
+  retargetOnHost(number: number, base: string): void {
+    Object.assign(this.request(number), { base, updatedAt: this.tick() });
   }
 
   reopenOnHost(number: number): void {

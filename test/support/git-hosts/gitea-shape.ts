@@ -42,17 +42,6 @@ export const giteaShape: HostKindShape = {
         body: { id: known.comments.length, body: known.comments.at(-1), user: { login: 'service' } },
       };
     }
-    if (rest === '/reviews')
-      return ok(
-        known.reviews.map(({ actor, kind, at }, id) => ({
-          id,
-          user: { login: actor },
-          state: kind === 'approve' ? 'APPROVED' : 'REQUEST_CHANGES',
-          dismissed: false,
-          stale: false,
-          submitted_at: at,
-        })),
-      );
     if (rest === '/merge' && method === 'POST') return await merge(host, known, request);
     if (method === 'PATCH') return await edit(host, known, request);
     return ok(await view(host, known));
@@ -89,7 +78,9 @@ async function open(host: FakeGitHost, { body }: ApiRequest): Promise<ApiAnswer>
   const branch = String(body['head']);
   if ((await host.repository.head(branch)) === undefined)
     return { status: 404, body: { message: 'The target could not be found.' } };
-  const known = host.requests.find((request) => request.branch === branch && request.state === 'open');
+  const known = host.requests.find(
+    (request) => request.branch === branch && request.state === 'open' && request.fork === undefined,
+  );
   if (known !== undefined) {
     const message = `pull request already exists for these targets [id: ${known.number}, issue_id: ${known.number}, head_repo_id: 1, base_repo_id: 1, head_branch: ${branch}, base_branch: main]`;
     return { status: 409, body: { message, url: '/api/swagger' } };
@@ -157,7 +148,7 @@ async function view(host: FakeGitHost, request: FakeRequest) {
     merge_commit_sha: request.mergeCommit ?? null,
     merged_by: isMerged && request.closedBy !== undefined ? { id: 7, login: request.closedBy } : null,
     base: { label: request.base, ref: request.base, sha: (await host.repository.head(request.base)) ?? '', repo_id: 1 },
-    head: { label: request.branch, ref: request.branch, sha, repo_id: 1 },
+    head: { label: request.branch, ref: request.branch, sha, repo_id: request.fork === undefined ? 1 : 77 },
     created_at: request.createdAt,
     updated_at: request.updatedAt,
     closed_at: request.state === 'open' ? null : request.updatedAt,

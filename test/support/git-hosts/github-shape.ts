@@ -57,15 +57,6 @@ export const githubShape: HostKindShape = {
     }
     if (kind === 'issues')
       return ok({ number: known.number, closed_by: known.closedBy === undefined ? null : { login: known.closedBy } });
-    if (rest === '/reviews')
-      return ok(
-        known.reviews.map(({ actor, kind, at }, id) => ({
-          id,
-          user: { login: actor },
-          state: kind === 'approve' ? 'APPROVED' : 'CHANGES_REQUESTED',
-          submitted_at: at,
-        })),
-      );
     if (rest === '/merge' && method === 'PUT') return await merge(host, known, request);
     if (method === 'PATCH') return await edit(host, known, request);
     return ok(await view(host, known));
@@ -98,7 +89,9 @@ async function open(host: FakeGitHost, { body }: ApiRequest): Promise<ApiAnswer>
       body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }] },
     };
   }
-  if (host.requests.some((request) => request.branch === branch && request.state === 'open')) {
+  if (
+    host.requests.some((request) => request.branch === branch && request.state === 'open' && request.fork === undefined)
+  ) {
     return {
       status: 422,
       body: {
@@ -133,6 +126,11 @@ async function list(host: FakeGitHost, { query }: ApiRequest): Promise<ApiAnswer
 }
 
 async function edit(host: FakeGitHost, request: FakeRequest, { body }: ApiRequest): Promise<ApiAnswer> {
+  if (body['state'] === 'closed' && request.state === 'merged')
+    return {
+      status: 422,
+      body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'state' }] },
+    };
   if (body['state'] === 'closed') await host.closeOnHost(request.number, 'service');
   Object.assign(request, {
     title: body['title'] ?? request.title,
@@ -183,11 +181,17 @@ async function view(host: FakeGitHost, request: FakeRequest) {
     merged_at: isMerged ? request.updatedAt : null,
     // Of one that is open: GitHub's commit to try the merge.
     merge_commit_sha: request.mergeCommit ?? 'c4295bd74fb0f4fda03689c3df3f2803b658fd85',
-    head: { label: `${OWNER}:${request.branch}`, ref: request.branch, sha: await host.headOf(request) },
+    head: {
+      label: `${request.fork ?? OWNER}:${request.branch}`,
+      ref: request.branch,
+      sha: await host.headOf(request),
+      repo: { full_name: `${request.fork ?? OWNER}/${NAME}` },
+    },
     base: {
       label: `${OWNER}:${request.base}`,
       ref: request.base,
       sha: (await host.repository.head(request.base)) ?? '',
+      repo: { full_name: `${OWNER}/${NAME}` },
     },
     draft: false,
     merged: isMerged,

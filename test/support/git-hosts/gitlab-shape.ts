@@ -40,12 +40,6 @@ export const gitlabShape: HostKindShape = {
         body: { id: known.comments.length, body: known.comments.at(-1), author: { username: 'service' } },
       };
     }
-    if (rest === '/approvals')
-      return ok({
-        approved_by: known.reviews
-          .filter(({ kind }) => kind === 'approve')
-          .map(({ actor, at }) => ({ user: { username: actor }, approved_at: at })),
-      });
     if (rest === '/merge') return await merge(host, known, request);
     if (method === 'PUT') return await edit(host, known, request);
     return ok(await view(host, known));
@@ -103,7 +97,9 @@ export function signedByGitlab(
 
 async function open(host: FakeGitHost, { body }: ApiRequest): Promise<ApiAnswer> {
   const branch = String(body['source_branch']);
-  const known = host.requests.find((request) => request.branch === branch && request.state === 'open');
+  const known = host.requests.find(
+    (request) => request.branch === branch && request.state === 'open' && request.fork === undefined,
+  );
   if (known !== undefined) {
     return {
       status: 409,
@@ -130,7 +126,7 @@ async function list(host: FakeGitHost, { query }: ApiRequest): Promise<ApiAnswer
 }
 
 async function edit(host: FakeGitHost, request: FakeRequest, { body }: ApiRequest): Promise<ApiAnswer> {
-  if (body['state_event'] === 'close') await host.closeOnHost(request.number, 'service');
+  if (body['state_event'] === 'close' && request.state === 'open') await host.closeOnHost(request.number, 'service');
   Object.assign(request, {
     title: body['title'] ?? request.title,
     body: body['description'] ?? request.body,
@@ -160,6 +156,8 @@ async function view(host: FakeGitHost, request: FakeRequest) {
     id: 1000 + request.number,
     iid: request.number,
     project_id: 3,
+    source_project_id: request.fork === undefined ? 3 : 77,
+    target_project_id: 3,
     title: request.title,
     description: request.body,
     state: STATES[request.state],

@@ -1,10 +1,16 @@
 import { Type, type Static } from 'typebox';
-import { ProposalHostFault, type HostedProposal, type NewProposal, type ProposalText } from '../proposal-host.ts';
+import {
+  astrayText,
+  ProposalHostFault,
+  type ApprovedMerge,
+  type HostedProposal,
+  type NewProposal,
+  type ProposalText,
+} from '../proposal-host.ts';
 import { HostClient, wordsOf, type HostAnswer, type HostApi } from './host-client.ts';
 import { hostShape } from './host-shape.ts';
 import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
 import { PullRequestCalls } from './pull-request-calls.ts';
-import { answersOf, newestOfEach } from './review-answers.ts';
 
 const User = Type.Union([Type.Null(), Type.Object({ login: Type.String() })]);
 const NullableText = Type.Optional(Type.Union([Type.Null(), Type.String()]));
@@ -17,26 +23,14 @@ const PullRequest = Type.Object({
   updated_at: Type.String(),
   merge_commit_sha: NullableText,
   merged_by: Type.Optional(User),
-  head: Type.Object({ ref: Type.String(), sha: Type.String() }),
-  base: Type.Object({ ref: Type.String() }),
+  head: Type.Object({ ref: Type.String(), sha: Type.String(), repo_id: Type.Integer() }),
+  base: Type.Object({ ref: Type.String(), repo_id: Type.Integer() }),
 });
 type PullRequest = Static<typeof PullRequest>;
 
 const parseRequest = hostShape('Gitea', PullRequest);
 const parseRequests = hostShape('Gitea', Type.Array(PullRequest));
-const parseReviews = hostShape(
-  'Gitea',
-  Type.Array(
-    Type.Object({
-      state: Type.String(),
-      user: Type.Optional(User),
-      dismissed: Type.Optional(Type.Boolean()),
-      submitted_at: NullableText,
-    }),
-  ),
-);
 
-const ANSWERS = { APPROVED: 'approve', REQUEST_CHANGES: 'reject', DISMISSED: 'none' } as const;
 /** Pages of open pull requests that are searched for one of a branch: the list has no filter by it. */
 const MAX_SEARCHED = 20;
 const STYLES = ['merge', 'rebase', 'rebase-merge', 'squash', 'fast-forward-only'];
@@ -69,17 +63,16 @@ export class GiteaHost implements PolledHost {
       { method: 'POST', path: `${this.#base}/pulls`, body: { title, body, head, base }, takes: [201, 409] },
       signal,
     );
-    if (created.status === 201) return { ...describe(parseRequest(created.body)), reviews: [] };
+    if (created.status === 201) return describe(parseRequest(created.body));
     const known = await this.#ofBranch(head, base, signal);
     if (known === undefined) throw this.#client.fault('refused', 'does not open the pull request', created);
     await this.update(known.number, proposal, signal);
-    return { ...describe(known), reviews: [] };
+    return describe(known);
   }
 
   async find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined> {
     const got = await this.#calls.get(number, signal);
-    if (got === undefined) return undefined;
-    return { ...describe(parseRequest(got.body)), reviews: await this.#reviews(number, signal) };
+    return got === undefined ? undefined : describe(parseRequest(got.body));
   }
 
   async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
@@ -90,10 +83,16 @@ export class GiteaHost implements PolledHost {
     await this.#calls.comment(number, markdown, signal);
   }
 
-  async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
+  async merge(
+    number: number,
+    { headCommit, targetBranch }: ApprovedMerge,
+    signal: AbortSignal,
+  ): Promise<HostedProposal> {
     const known = await this.find(number, signal);
     if (known === undefined) throw new ProposalHostFault('refused', `Gitea has no pull request ${number}`);
     if (known.state === 'merged') return known;
+    const astray = astrayText('Gitea', known, targetBranch);
+    if (astray !== undefined) throw new ProposalHostFault('refused', astray);
     const body = { Do: await this.#style(signal), head_commit_id: headCommit };
     const path = `${this.#base}/pulls/${number}/merge`;
     const merged = await this.#client.call({ method: 'POST', path, body, takes: [200, 404, 405, 409] }, signal);
@@ -101,11 +100,11 @@ export class GiteaHost implements PolledHost {
     return (await this.find(number, signal)) ?? known;
   }
 
-  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void> {
+  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<HostedProposal | undefined> {
     const known = await this.find(number, signal);
-    if (known === undefined || known.state !== 'open') return;
+    if (known?.state !== 'open') return known;
     if (comment !== undefined) await this.comment(number, comment, signal);
-    await this.#calls.edit(number, { state: 'closed' }, signal);
+    return describe(parseRequest((await this.#calls.edit(number, { state: 'closed' }, signal)).body));
   }
 
   async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
@@ -136,7 +135,10 @@ export class GiteaHost implements PolledHost {
       const query = { state: 'open', sort: 'recentupdate', limit: String(PAGE_SIZE), page: String(page) };
       const got = await this.#client.call({ method: 'GET', path: `${this.#base}/pulls`, query, takes: [200] }, signal);
       const requests = parseRequests(got.body);
-      const found = requests.find((request) => request.head.ref === branch && request.base.ref === base);
+      const found = requests.find(
+        (request) =>
+          request.head.ref === branch && request.base.ref === base && request.head.repo_id === request.base.repo_id,
+      );
       if (found !== undefined || requests.length === 0) return found;
     }
     return undefined;
@@ -147,26 +149,15 @@ export class GiteaHost implements PolledHost {
     const { default_merge_style: style } = await this.#calls.repository(signal);
     return typeof style === 'string' && STYLES.includes(style) ? style : 'merge';
   }
-
-  async #reviews(number: number, signal: AbortSignal): Promise<HostedProposal['reviews']> {
-    const path = `${this.#base}/pulls/${number}/reviews`;
-    const got = await this.#client.call({ method: 'GET', path, takes: [200, 403, 404] }, signal);
-    if (got.status !== 200) return [];
-    const reviews = parseReviews(got.body).map(({ state, dismissed, user, submitted_at: at }) => ({
-      state: dismissed === true ? 'DISMISSED' : state,
-      actor: user?.login,
-      at,
-    }));
-    return newestOfEach(answersOf(reviews, ANSWERS));
-  }
 }
 
-function describe(request: PullRequest): Omit<HostedProposal, 'reviews'> {
+function describe(request: PullRequest): HostedProposal {
   const { number, html_url: url, merged, head, merge_commit_sha: sha, merged_by: by } = request;
   return {
     number,
     url,
     state: merged ? 'merged' : request.state === 'open' ? 'open' : 'closed',
+    targetBranch: request.base.ref,
     // Empty once the branch is gone.
     ...(head.sha === '' ? {} : { headCommit: head.sha }),
     ...(merged && typeof sha === 'string' ? { mergeCommit: sha } : {}),

@@ -1,13 +1,20 @@
 import { Type, type Static } from 'typebox';
-import { ProposalHostFault, type HostedProposal, type NewProposal, type ProposalText } from '../proposal-host.ts';
+import {
+  astrayText,
+  ProposalHostFault,
+  type ApprovedMerge,
+  type HostedProposal,
+  type NewProposal,
+  type ProposalText,
+} from '../proposal-host.ts';
 import { HostClient, wordsOf, type HostApi } from './host-client.ts';
 import { hostShape } from './host-shape.ts';
 import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
 import { PullRequestCalls } from './pull-request-calls.ts';
-import { answersOf, newestOfEach } from './review-answers.ts';
 
 const User = Type.Union([Type.Null(), Type.Object({ login: Type.String() })]);
 const NullableText = Type.Union([Type.Null(), Type.String()]);
+const Repository = Type.Object({ full_name: Type.String() });
 
 /** What is read of a pull request: of one, and of one in a list, which has neither `merged` nor `merged_by`. */
 const PullRequest = Type.Object({
@@ -18,20 +25,16 @@ const PullRequest = Type.Object({
   merged_at: NullableText,
   merge_commit_sha: Type.Optional(NullableText),
   merged_by: Type.Optional(User),
-  head: Type.Object({ sha: Type.String(), ref: Type.String() }),
+  /** Without a repository where its fork was deleted. */
+  head: Type.Object({ sha: Type.String(), ref: Type.String(), repo: Type.Union([Type.Null(), Repository]) }),
+  base: Type.Object({ ref: Type.String(), repo: Repository }),
 });
 type PullRequest = Static<typeof PullRequest>;
 
 const parseRequest = hostShape('GitHub', PullRequest);
 const parseRequests = hostShape('GitHub', Type.Array(PullRequest));
 const parseIssue = hostShape('GitHub', Type.Object({ closed_by: Type.Optional(User) }));
-const parseReviews = hostShape(
-  'GitHub',
-  Type.Array(Type.Object({ state: Type.String(), user: User, submitted_at: Type.Optional(NullableText) })),
-);
 const parseMerge = hostShape('GitHub', Type.Object({ sha: Type.String() }));
-
-const ANSWERS = { APPROVED: 'approve', CHANGES_REQUESTED: 'reject', DISMISSED: 'none' } as const;
 
 /**
  * Pull requests of GitHub (docs.github.com/en/rest/pulls/pulls, …/rest/issues/comments, version 2022-11-28), of GitHub
@@ -65,7 +68,7 @@ export class GithubHost implements PolledHost {
     const known = await this.#ofBranch(headBranch, targetBranch, signal);
     if (known !== undefined) {
       await this.update(known.number, proposal, signal);
-      return { ...describe(known), reviews: [] };
+      return describe(known);
     }
     const created = await this.#client.call(
       {
@@ -76,10 +79,10 @@ export class GithubHost implements PolledHost {
       },
       signal,
     );
-    if (created.status === 201) return { ...describe(parseRequest(created.body)), reviews: [] };
+    if (created.status === 201) return describe(parseRequest(created.body));
     // Opened in between, by a request of ours whose answer was lost.
     const meanwhile = await this.#ofBranch(headBranch, targetBranch, signal);
-    if (meanwhile !== undefined) return { ...describe(meanwhile), reviews: [] };
+    if (meanwhile !== undefined) return describe(meanwhile);
     // The branch was pushed a moment ago, and GitHub has yet to notice.
     const isUnseen = /"field":"head"/.test(wordsOf(created.body));
     throw this.#client.fault(isUnseen ? 'unavailable' : 'refused', 'does not open the pull request', created);
@@ -91,11 +94,7 @@ export class GithubHost implements PolledHost {
     const request = parseRequest(got.body);
     const found = describe(request);
     const closedBy = found.state === 'closed' ? await this.#closedBy(number, signal) : found.closedBy;
-    return {
-      ...found,
-      ...(closedBy === undefined ? {} : { closedBy }),
-      reviews: await this.#reviews(number, signal),
-    };
+    return { ...found, ...(closedBy === undefined ? {} : { closedBy }) };
   }
 
   async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
@@ -106,10 +105,16 @@ export class GithubHost implements PolledHost {
     await this.#calls.comment(number, markdown, signal);
   }
 
-  async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
+  async merge(
+    number: number,
+    { headCommit, targetBranch }: ApprovedMerge,
+    signal: AbortSignal,
+  ): Promise<HostedProposal> {
     const known = await this.find(number, signal);
     if (known === undefined) throw new ProposalHostFault('refused', `GitHub has no pull request ${number}`);
     if (known.state === 'merged') return known;
+    const astray = astrayText('GitHub', known, targetBranch);
+    if (astray !== undefined) throw new ProposalHostFault('refused', astray);
     const method = await this.#mergeMethod(signal);
     const merged = await this.#client.call(
       {
@@ -127,11 +132,11 @@ export class GithubHost implements PolledHost {
     throw this.#client.fault(mayPass ? 'unavailable' : 'refused', 'does not merge the pull request', merged);
   }
 
-  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void> {
+  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<HostedProposal | undefined> {
     const known = await this.find(number, signal);
-    if (known === undefined || known.state !== 'open') return;
+    if (known?.state !== 'open') return known;
     if (comment !== undefined) await this.comment(number, comment, signal);
-    await this.#calls.edit(number, { state: 'closed' }, signal);
+    return describe(parseRequest((await this.#calls.edit(number, { state: 'closed' }, signal)).body));
   }
 
   async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
@@ -154,10 +159,12 @@ export class GithubHost implements PolledHost {
   }
 
   async #ofBranch(branch: string, base: string, signal: AbortSignal): Promise<PullRequest | undefined> {
-    const query = { state: 'open', head: `${this.#owner}:${branch}`, base, per_page: '10' };
+    const query = { state: 'open', head: `${this.#owner}:${branch}`, base, per_page: '100' };
     const got = await this.#client.call({ method: 'GET', path: `${this.#base}/pulls`, query, takes: [200] }, signal);
-    // An unknown owner in `head` makes GitHub pass the filter over.
-    return parseRequests(got.body).find(({ head }) => head.ref === branch);
+    // An unknown owner in `head` makes GitHub pass the filter over; and one owner may have forks of its own repositories.
+    return parseRequests(got.body).find(
+      (request) => request.head.ref === branch && request.head.repo?.full_name === request.base.repo.full_name,
+    );
   }
 
   /** The first that the repository allows: each brings the same blobs, and a merge commit keeps ours as it was signed. */
@@ -173,20 +180,9 @@ export class GithubHost implements PolledHost {
     const got = await this.#client.call({ method: 'GET', path, takes: [200, 403, 404] }, signal);
     return got.status === 200 ? parseIssue(got.body).closed_by?.login : undefined;
   }
-
-  async #reviews(number: number, signal: AbortSignal): Promise<HostedProposal['reviews']> {
-    const path = `${this.#base}/pulls/${number}/reviews`;
-    const got = await this.#client.call({ method: 'GET', path, query: { per_page: '100' }, takes: [200] }, signal);
-    const reviews = parseReviews(got.body).map(({ state, user, submitted_at: at }) => ({
-      state,
-      actor: user?.login,
-      at,
-    }));
-    return newestOfEach(answersOf(reviews, ANSWERS));
-  }
 }
 
-function describe(request: PullRequest): Omit<HostedProposal, 'reviews'> {
+function describe(request: PullRequest): HostedProposal {
   const { number, html_url: url, head, merged_at: mergedAt, merge_commit_sha: sha, merged_by: by } = request;
   const isMerged = mergedAt !== null;
   return {
@@ -194,6 +190,7 @@ function describe(request: PullRequest): Omit<HostedProposal, 'reviews'> {
     url,
     state: isMerged ? 'merged' : request.state === 'open' ? 'open' : 'closed',
     headCommit: head.sha,
+    targetBranch: request.base.ref,
     // Until it is merged this is a commit that GitHub makes to try.
     ...(isMerged && typeof sha === 'string' ? { mergeCommit: sha } : {}),
     ...(by === undefined || by === null ? {} : { closedBy: by.login }),

@@ -1,5 +1,12 @@
 import { Type, type Static } from 'typebox';
-import { ProposalHostFault, type HostedProposal, type NewProposal, type ProposalText } from '../proposal-host.ts';
+import {
+  astrayText,
+  ProposalHostFault,
+  type ApprovedMerge,
+  type HostedProposal,
+  type NewProposal,
+  type ProposalText,
+} from '../proposal-host.ts';
 import { HostClient, type HostAnswer, type HostApi } from './host-client.ts';
 import { hostShape } from './host-shape.ts';
 import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';
@@ -13,6 +20,10 @@ const MergeRequest = Type.Object({
   /** `opened`, `closed`, `merged`, or `locked` for the moment in which it is merged. */
   state: Type.String(),
   updated_at: Type.String(),
+  target_branch: Type.String(),
+  target_project_id: Type.Integer(),
+  /** Another project for one of a fork; null where that was deleted. */
+  source_project_id: Type.Union([Type.Null(), Type.Integer()]),
   sha: Commit,
   merge_commit_sha: Commit,
   squash_commit_sha: Commit,
@@ -27,12 +38,6 @@ type MergeRequest = Static<typeof MergeRequest>;
 
 const parseRequest = hostShape('GitLab', MergeRequest);
 const parseRequests = hostShape('GitLab', Type.Array(MergeRequest));
-const parseApprovals = hostShape(
-  'GitLab',
-  Type.Object({
-    approved_by: Type.Array(Type.Object({ user: User, approved_at: Commit })),
-  }),
-);
 
 /** Passing states: GitLab is still finding out (docs.gitlab.com/api/merge_requests, "Merge status"). */
 const FINDING_OUT = ['unchecked', 'checking', 'preparing', 'approvals_syncing'];
@@ -64,19 +69,19 @@ export class GitlabHost implements PolledHost {
     const known = await this.#ofBranch(headBranch, targetBranch, signal);
     if (known !== undefined) {
       await this.update(known.iid, proposal, signal);
-      return { ...describe(known), reviews: [] };
+      return describe(known);
     }
     const body = { title, description, source_branch: headBranch, target_branch: targetBranch };
     const created = await this.#client.call({ method: 'POST', path: this.#base, body, takes: [201, 409] }, signal);
-    if (created.status === 201) return { ...describe(parseRequest(created.body)), reviews: [] };
+    if (created.status === 201) return describe(parseRequest(created.body));
     const meanwhile = await this.#ofBranch(headBranch, targetBranch, signal);
-    if (meanwhile !== undefined) return { ...describe(meanwhile), reviews: [] };
+    if (meanwhile !== undefined) return describe(meanwhile);
     throw this.#client.fault('refused', 'does not open the merge request', created);
   }
 
   async find(number: number, signal: AbortSignal): Promise<HostedProposal | undefined> {
     const request = await this.#get(number, signal);
-    return request === undefined ? undefined : { ...describe(request), reviews: await this.#approvals(number, signal) };
+    return request === undefined ? undefined : describe(request);
   }
 
   async update(number: number, { title, body }: ProposalText, signal: AbortSignal): Promise<void> {
@@ -88,10 +93,16 @@ export class GitlabHost implements PolledHost {
     await this.#client.call({ method: 'POST', path, body: { body: markdown }, takes: [201] }, signal);
   }
 
-  async merge(number: number, headCommit: string, signal: AbortSignal): Promise<HostedProposal> {
-    const known = await this.#get(number, signal);
+  async merge(
+    number: number,
+    { headCommit, targetBranch }: ApprovedMerge,
+    signal: AbortSignal,
+  ): Promise<HostedProposal> {
+    const known = await this.find(number, signal);
     if (known === undefined) throw new ProposalHostFault('refused', `GitLab has no merge request ${number}`);
-    if (known.state === 'merged') return { ...describe(known), reviews: [] };
+    if (known.state === 'merged') return known;
+    const astray = astrayText('GitLab', known, targetBranch);
+    if (astray !== undefined) throw new ProposalHostFault('refused', astray);
     const merged = await this.#client.call(
       {
         method: 'PUT',
@@ -101,15 +112,15 @@ export class GitlabHost implements PolledHost {
       },
       signal,
     );
-    if (merged.status === 200) return { ...describe(parseRequest(merged.body)), reviews: [] };
+    if (merged.status === 200) return describe(parseRequest(merged.body));
     throw await this.#refusal(number, headCommit, merged, signal);
   }
 
-  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<void> {
-    const known = await this.#get(number, signal);
-    if (known?.state !== 'opened') return;
+  async close(number: number, comment: string | undefined, signal: AbortSignal): Promise<HostedProposal | undefined> {
+    const known = await this.find(number, signal);
+    if (known?.state !== 'open') return known;
     if (comment !== undefined) await this.comment(number, comment, signal);
-    await this.#edit(number, { state_event: 'close' }, signal);
+    return describe(parseRequest((await this.#edit(number, { state_event: 'close' }, signal)).body));
   }
 
   async changes(cursor: ChangeCursor, signal: AbortSignal): Promise<Changes> {
@@ -156,26 +167,20 @@ export class GitlabHost implements PolledHost {
   }
 
   async #ofBranch(branch: string, target: string, signal: AbortSignal): Promise<MergeRequest | undefined> {
-    const query = { state: 'opened', scope: 'all', source_branch: branch, target_branch: target };
+    const query = { state: 'opened', scope: 'all', source_branch: branch, target_branch: target, per_page: '100' };
     const got = await this.#client.call({ method: 'GET', path: this.#base, query, takes: [200] }, signal);
-    return parseRequests(got.body)[0];
-  }
-
-  async #edit(number: number, body: Record<string, string>, signal: AbortSignal): Promise<void> {
-    await this.#client.call({ method: 'PUT', path: `${this.#base}/${number}`, body, takes: [200] }, signal);
-  }
-
-  async #approvals(number: number, signal: AbortSignal): Promise<HostedProposal['reviews']> {
-    const path = `${this.#base}/${number}/approvals`;
-    const got = await this.#client.call({ method: 'GET', path, takes: [200, 403, 404] }, signal);
-    if (got.status !== 200) return [];
-    return parseApprovals(got.body).approved_by.flatMap(({ user, approved_at: at }) =>
-      user === null ? [] : [{ kind: 'approve' as const, actor: user.username, at: at ?? '' }],
+    // A fork's branches may have any name.
+    return parseRequests(got.body).find(
+      ({ source_project_id: source, target_project_id: project }) => source === project,
     );
+  }
+
+  async #edit(number: number, body: Record<string, string>, signal: AbortSignal): Promise<HostAnswer> {
+    return await this.#client.call({ method: 'PUT', path: `${this.#base}/${number}`, body, takes: [200] }, signal);
   }
 }
 
-function describe(request: MergeRequest): Omit<HostedProposal, 'reviews'> {
+function describe(request: MergeRequest): HostedProposal {
   const isMerged = request.state === 'merged';
   const by = isMerged ? (request.merge_user ?? request.merged_by) : request.closed_by;
   // A project that merges by fast-forward has neither: then the head itself is on the branch.
@@ -183,6 +188,7 @@ function describe(request: MergeRequest): Omit<HostedProposal, 'reviews'> {
   return {
     number: request.iid,
     url: request.web_url,
+    targetBranch: request.target_branch,
     state: isMerged ? 'merged' : request.state === 'closed' ? 'closed' : 'open',
     ...(typeof request.sha === 'string' ? { headCommit: request.sha } : {}),
     ...(isMerged && typeof commit === 'string' ? { mergeCommit: commit } : {}),

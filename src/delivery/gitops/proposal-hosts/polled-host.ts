@@ -2,8 +2,8 @@ import type { HostedProposal, ProposalHost } from '../proposal-host.ts';
 
 /** What one look at a host's list of requests gave. */
 export interface Changes {
-  /** Requests of the repository that changed, each once, whoever opened them; without their reviews. */
-  readonly requests: readonly Omit<HostedProposal, 'reviews'>[];
+  /** Requests of the repository that changed, each once, whoever opened them. */
+  readonly requests: readonly HostedProposal[];
   /** Handed to the next look. */
   readonly cursor: ChangeCursor;
 }
@@ -28,7 +28,7 @@ export const PAGE_SIZE = 50;
 export const MAX_PAGES = 4;
 
 /** Reads pages, the newest change first, until one that was seen before. */
-export async function readChanges<Item extends Omit<HostedProposal, 'reviews'>>(
+export async function readChanges<Item extends HostedProposal>(
   cursor: ChangeCursor,
   page: (
     number: number,

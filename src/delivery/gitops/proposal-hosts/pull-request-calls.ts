@@ -29,10 +29,10 @@ export class PullRequestCalls {
     number: number,
     body: { readonly title: string; readonly body: string } | { readonly state: 'closed' },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<{ readonly body: unknown }> {
     const path = `${this.#base}/pulls/${number}`;
     // Gitea answers an edit with 201.
-    await this.#client.call({ method: 'PATCH', path, body, takes: [200, 201] }, signal);
+    return await this.#client.call({ method: 'PATCH', path, body, takes: [200, 201] }, signal);
   }
 
   async comment(number: number, markdown: string, signal: AbortSignal): Promise<void> {
