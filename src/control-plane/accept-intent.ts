@@ -14,6 +14,7 @@ import { newId } from '../protocol/ids.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
+import { groundOf, type Ground } from './intent-ground.ts';
 import type { MasterKey } from './master-key.ts';
 import {
   keysAreOlder,
@@ -25,7 +26,7 @@ import {
 import { appendAudit } from './store/audit.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import { findCluster } from './store/clusters.ts';
-import { insertIntent, lastIntentOf, lastStandingIntentOf, targetKindOf } from './store/intents.ts';
+import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
 import type { Store } from './store/open-store.ts';
 import { findOrganization } from './store/organizations.ts';
 import { reportedGenerationOf } from './store/reported-generations.ts';
@@ -119,8 +120,8 @@ async function acceptIn(
   const { action, namespace, name } = submission.request;
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
-  const standing = await lastStandingIntentOf(trx, { clusterId, kind, namespace, name });
   generationIsAsExpected(submission.request, last);
+  const { standing, undecided } = await groundOf(trx, submission.request, cluster, last);
   const organization = await findOrganization(trx, cluster.organization_id);
   const keys = { ...cluster, recovery_public_key: organization?.recovery_public_key ?? null };
   if (sealing !== undefined && keysAreOlder(sealing, keys)) return 'keys changed';
@@ -131,7 +132,7 @@ async function acceptIn(
     request.catalogEntry === undefined
       ? undefined
       : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
-  check(request, cluster, entry, standing);
+  check(request, cluster, entry, { standing, undecided });
   const sealed = valuesToStore(request, sealing, keys, standing, carried);
 
   const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
@@ -233,7 +234,7 @@ function check(
   request: IntentRequest,
   cluster: ClusterRow,
   entry: StoredCatalogEntry | undefined,
-  last: IntentRow | undefined,
+  { standing, undecided }: Ground,
 ): void {
   throwIfRefused(
     checkIntent(request, {
@@ -241,7 +242,8 @@ function check(
       allowedCatalogEntries: JSON.parse(cluster.allowed_catalog_entries) as string[],
       allowedOperationTemplates: JSON.parse(cluster.allowed_operation_templates) as string[],
       ...(entry === undefined ? {} : { catalogEntry: entry }),
-      ...(last === undefined ? {} : { lastIntent: last }),
+      ...(standing === undefined ? {} : { lastIntent: standing }),
+      ...(undecided === undefined ? {} : { undecidedProposal: undecided }),
     }),
   );
 }

@@ -9,7 +9,7 @@ export interface CatalogEntry {
   readonly defaultValues?: Readonly<Record<string, unknown>>;
 }
 
-/** The newest accepted intent about the same kind, namespace and name on the cluster. */
+/** The newest intent that stands about the same kind, namespace and name on the cluster. */
 export interface LastIntent {
   readonly action: IntentAction;
   /** `failed` and `removed` leave room for another try; see `actionDoesNotFitHistory`. */
@@ -24,6 +24,8 @@ export interface PolicyContext {
   /** The organization's catalog entry of the name that the intent gives; undefined when there is none. */
   readonly catalogEntry?: CatalogEntry;
   readonly lastIntent?: LastIntent;
+  /** Id of a proposal about the object that waits for approval; it is no history yet. */
+  readonly undecidedProposal?: string;
   /** Size of the rendered manifest in bytes, once there is one. */
   readonly manifestBytes?: number;
 }

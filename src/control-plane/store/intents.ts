@@ -32,11 +32,24 @@ export async function lastIntentOf(db: Kysely<Database>, target: IntentTarget): 
     .executeTakeFirst();
 }
 
+/** Proposals that may be what stands: `merged`; with `undecided` those of which something may still become. */
+const STANDING: Readonly<Record<'merged' | 'undecided', readonly ProposalRow['state'][]>> = {
+  merged: ['merged'],
+  undecided: ['open', 'merging', 'merged'],
+};
+
 /**
  * The newest one about a target that stands: what a proposal asked for that was closed without being merged never came
  * about, so nothing builds on it.
+ *
+ * @param upTo of proposals: those alone that are `merged`, or undecided ones too
+ * @param isReviewed what is neither proposed nor delivered yet will be proposed
  */
-export async function lastStandingIntentOf(db: Kysely<Database>, target: IntentTarget): Promise<IntentRow | undefined> {
+export async function lastStandingIntentOf(
+  db: Kysely<Database>,
+  target: IntentTarget,
+  { upTo, isReviewed }: { readonly upTo: keyof typeof STANDING; readonly isReviewed: boolean },
+): Promise<IntentRow | undefined> {
   return await db
     .selectFrom('intents')
     .leftJoin('proposals', 'proposals.intent_id', 'intents.id')
@@ -45,9 +58,12 @@ export async function lastStandingIntentOf(db: Kysely<Database>, target: IntentT
     .where('target_kind', '=', target.kind)
     .where('namespace', '=', target.namespace)
     .where('name', '=', target.name)
-    .where((eb) =>
-      eb.or([eb('proposals.state', 'is', null), eb('proposals.state', 'not in', ['rejected', 'superseded', 'failed'])]),
-    )
+    .where((eb) => {
+      const isDirect = eb('proposals.state', 'is', null);
+      const isSettled =
+        isReviewed && upTo === 'merged' ? eb.and([isDirect, eb('delivered_at', 'is not', null)]) : isDirect;
+      return eb.or([isSettled, eb('proposals.state', 'in', STANDING[upTo])]);
+    })
     .orderBy('generation', 'desc')
     .limit(1)
     .executeTakeFirst();

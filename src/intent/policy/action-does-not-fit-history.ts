@@ -13,7 +13,9 @@ import type { Violation } from '../violation.ts';
 export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyContext): Violation[] {
   const allowed = fittingActions(intent.action, context.lastIntent);
   if (allowed.includes(intent.action)) return [];
-  return [{ code: 'constraint_violated', path: '/action', message: explain(intent), allowed }];
+  return [
+    { code: 'constraint_violated', path: '/action', message: explain(intent, context.undecidedProposal), allowed },
+  ];
 }
 
 function fittingActions(action: IntentAction, last: LastIntent | undefined): readonly IntentAction[] {
@@ -28,15 +30,20 @@ function hasEnded({ state }: LastIntent): boolean {
   return state === 'failed' || state === 'removed';
 }
 
-function explain({ action, namespace, name }: IntentRequest): string {
+function explain({ action, namespace, name }: IntentRequest, undecided: string | undefined): string {
   const what = `${namespace}/${name}`;
+  const proposed = undecided === undefined ? undefined : `${what} is only proposed on this cluster (${undecided})`;
   switch (action) {
     case 'install':
       return `${what} is installed already; use update to change it`;
     case 'uninstall':
-      return `${what} is not installed on this cluster; there is nothing to uninstall`;
+      return proposed === undefined
+        ? `${what} is not installed on this cluster; there is nothing to uninstall`
+        : `${proposed}; withdraw that proposal instead (supersede)`;
     case 'update':
-      return `${what} is not installed on this cluster; use install first`;
+      return proposed === undefined
+        ? `${what} is not installed on this cluster; use install first`
+        : `${proposed}; wait until it is merged, or install it anew with all that is to change, in its place`;
     case 'operate':
       return `an operation ${what} exists already and an operation runs once; choose another name`;
   }

@@ -119,7 +119,7 @@ describe.each(HOSTS)('proposals on $shape.kind', ({ shape }) => {
 
   test('a newer intent of the object closes the older request', async () => {
     const older = await stage.propose({ name: 'newer' });
-    const newer = await stage.propose({ action: 'update', name: 'newer', chartVersion: '6.6.1' });
+    const newer = await stage.propose({ name: 'newer', chartVersion: '6.6.1' });
     await vi.waitFor(() => expect(fake.request(older['hostNumber']).state).toBe('closed'), { timeout: 10_000 });
     expect(fake.request(older['hostNumber']).comments.join('\n')).toContain(
       `| a newer intent of the object, ${newer['intentId']}`,

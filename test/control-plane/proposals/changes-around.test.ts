@@ -32,7 +32,7 @@ describe('an open proposal, when around it', () => {
     const cluster = await ReviewedCluster.create(plane, 'direct');
     const [first, other] = [await cluster.propose({ name: 'a' }), await cluster.propose({ name: 'b' })];
     await patch(cluster, { review: 'direct' });
-    const direct = await cluster.ask({ name: 'a', action: 'update', chartVersion: '6.6.0' });
+    const direct = await cluster.ask({ name: 'a', chartVersion: '6.6.0' });
     await plane.until(direct, 'delivered');
     expect(await cluster.show(first['id'])).toMatchObject({ state: 'superseded' });
     expect(await cluster.show(other['id'])).toMatchObject({ state: 'open' });
@@ -86,20 +86,23 @@ describe('an open proposal, when around it', () => {
     expect((await plane.until(proposal['intentId'], 'failed'))['reason']).toMatch(/NotRenderable/);
   });
 
-  it('an uninstall is asked for while the install is still open: it takes its place', async () => {
-    const cluster = await ReviewedCluster.create(plane, 'never');
-    const install = await cluster.propose();
-    const uninstall = await plane.call('POST', '/clusters/never/intents', {
-      action: 'uninstall',
-      namespace: 'shop',
-      name: 'podinfo',
-    });
-    expect(uninstall.status).toBe(202);
-    const { proposal } = await plane.until(uninstall.body['id'], 'proposed');
-    expect((await cluster.show(install['id']))['state']).toBe('superseded');
-    await cluster.act(proposal.id, 'approve');
-    await cluster.until(proposal.id, 'merged');
-  });
+  it.each([
+    ['uninstall', 'withdraw that proposal instead'],
+    ['update', 'wait until it is merged, or install it anew'],
+  ])(
+    'an %s is asked for while the install is still open: there is nothing yet that it could be of',
+    async (action, what) => {
+      const cluster = await ReviewedCluster.create(plane, `never-${action}`);
+      const install = await cluster.propose();
+      const about = { action, namespace: 'shop', name: 'podinfo' };
+      const { status, body } = await plane.call('POST', `/clusters/never-${action}/intents`, about);
+      expect([status, body['message']]).toEqual([400, expect.stringContaining(what)]);
+      expect(body['message']).toContain(install['id']);
+      const again = await cluster.propose({ chartVersion: '6.6.0' });
+      expect((await cluster.show(install['id']))['state']).toBe('superseded');
+      expect(again['state']).toBe('open');
+    },
+  );
 
   it('the cluster is deleted: its proposals go with it', async () => {
     const cluster = await ReviewedCluster.create(plane, 'ended');

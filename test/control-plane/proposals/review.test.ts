@@ -134,7 +134,7 @@ describe('a proposal', () => {
   it('gives way to a newer one of the same object; its branch goes', async () => {
     const cluster = await ReviewedCluster.create(plane, 'newer');
     const first = await cluster.propose();
-    const second = await cluster.propose({ action: 'update', chartVersion: '6.6.0' });
+    const second = await cluster.propose({ chartVersion: '6.6.0' });
     expect(await cluster.show(first['id'])).toMatchObject({
       state: 'superseded',
       closeReason: expect.stringContaining(second['intentId']),

@@ -1,0 +1,48 @@
+import type { Kysely } from 'kysely';
+import type { IntentRequest } from '../intent/intent-request.ts';
+import { AppError } from '../protocol/app-error.ts';
+import { gitSettingsOf } from './git-settings.ts';
+import { lastStandingIntentOf, targetKindOf } from './store/intents.ts';
+import { olderProposals } from './store/proposals.ts';
+import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
+
+/** What an intent is judged against and carries values from. */
+export interface Ground {
+  /** The newest intent of the object that stands. */
+  readonly standing: IntentRow | undefined;
+  /** Id of a proposal about the object that is not decided yet. */
+  readonly undecided: string | undefined;
+}
+
+/**
+ * What an intent builds on: what stands, and nothing that is only proposed. Else the author of undecided values could
+ * approve them in another's update that carries them on. An operation carries nothing and runs once, so its name is taken
+ * by one that waits for approval, too.
+ *
+ * @param last the newest intent of the object
+ * @throws AppError `conflict` for an update while a proposal of the object is being merged: it would be of what stood
+ *   before, and take back what was just approved
+ */
+export async function groundOf(
+  trx: Kysely<Database>,
+  { action, namespace, name }: IntentRequest,
+  cluster: ClusterRow,
+  last: IntentRow | undefined,
+): Promise<Ground> {
+  if (last === undefined) return { standing: undefined, undecided: undefined };
+  const waiting = await olderProposals(trx, { ...last, generation: last.generation + 1 });
+  const merging = waiting.find(({ state }) => state === 'merging');
+  if (action === 'update' && merging !== undefined) {
+    const message = `proposal ${merging.id} about ${namespace}/${name} is being merged; ask for the update when it is`;
+    throw new AppError('conflict', message, { extra: { proposalId: merging.id } });
+  }
+  const standing = await lastStandingIntentOf(
+    trx,
+    { clusterId: cluster.id, kind: targetKindOf(action), namespace, name },
+    {
+      upTo: action === 'operate' ? 'undecided' : 'merged',
+      isReviewed: cluster.connectivity_mode === 'gitops' && gitSettingsOf(cluster).review === 'proposal',
+    },
+  );
+  return { standing, undecided: waiting[0]?.id };
+}
