@@ -17,7 +17,7 @@ import { dependencyOrder } from './dependency-order.ts';
 import { pruneItem } from './prune-item.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import { withoutMark } from './tombstone-mark.ts';
-import { refOfRecord, toPrune, vanished } from './vanished.ts';
+import { pruneWaitsFor, refOfRecord, toPrune, vanished } from './vanished.ts';
 import { writesArePaused } from './write-checks.ts';
 
 /** Writes under way at a time: enough to hide latency, few enough for a small API server. */
@@ -90,9 +90,11 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
 
   const stale = new Set([...outcomes].filter(([, { state }]) => state === 'stale').map(([key]) => key));
   // Last, so that what takes another's place is there before that goes.
-  const pruned = toPrune(set, vanished(set, deps.inventory.records(), stale));
+  const gone = toPrune(set, vanished(set, deps.inventory.records(), stale));
+  const waits = pruneWaitsFor(set, outcomes, gone);
+  const pruned = waits === undefined ? gone : [];
   await inTurns(pruned, signal, async (record) => {
-    outcomes.set(record.sourceKey, await pruneItem(pass, record, set.isSigned === true, signal));
+    outcomes.set(record.sourceKey, await pruneItem(pass, record, set, signal));
   });
   const prunedKeys = new Set(pruned.map(({ sourceKey }) => sourceKey));
   const removedWithoutTombstone: ObjectRef[] = [];
@@ -125,8 +127,9 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     complete: set.scope === 'complete',
     outcomes,
     removals: new Set([...set.removals.map(({ key }) => key), ...prunedKeys]),
+    pruned: prunedKeys,
     removedWithoutTombstone: removedWithoutTombstone.sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1)),
-    faults: set.faults,
+    faults: waits === undefined ? set.faults : [waits, ...set.faults],
     retryable: inventoryBehind || [...outcomes.values()].some(mayPass),
   };
 }
@@ -139,6 +142,7 @@ function pausedReport(set: DesiredSet, policy: ClusterPolicy): ApplyReport {
     complete: false,
     outcomes: new Map(),
     removals: new Set(),
+    pruned: new Set(),
     removedWithoutTombstone: [],
     faults: [...set.faults, { key: 'Cluster', reason: Reason.Paused, message }],
     retryable: false,

@@ -11,6 +11,8 @@ export interface ApplyReport {
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /** The keys among them that are of removals. */
   readonly removals: ReadonlySet<string>;
+  /** The keys among those of objects whose file vanished: no file stands behind them. */
+  readonly pruned: ReadonlySet<string>;
   /** Still in the cluster although their file vanished from a complete source, and no tombstone asked for it. */
   readonly removedWithoutTombstone: readonly ObjectRef[];
   /** The parts of the source that could not be read, as they came in the set. */

@@ -1,6 +1,9 @@
-import type { DesiredSet } from '../delivery/delivery.ts';
+import type { DesiredSet, Outcome, SourceFault } from '../delivery/delivery.ts';
 import { refOf, type ObjectRef } from '../resources/kube-object.ts';
+import { Reason } from '../resources/reasons.ts';
 import { objectKey, type InventoryRecord } from './inventory-record.ts';
+
+const MAX_SHOWN = 10;
 
 /**
  * What was applied and is in no file of a complete source any more, although no tombstone that is about it (`stale`: the
@@ -25,6 +28,37 @@ export function vanished(
 export function toPrune({ prunes = [] }: DesiredSet, gone: readonly InventoryRecord[]): readonly InventoryRecord[] {
   const uidOf = new Map(prunes.map(({ key, uid }) => [key, uid]));
   return gone.filter(({ sourceKey, uid }) => uidOf.get(sourceKey) === uid);
+}
+
+/**
+ * Why none of them goes yet: something else of the same revision is not applied. A file that moved is a file that vanished
+ * and one that came; and what is there now must not go before what takes its place is there. A tombstone is asked for by
+ * itself and waits for nothing.
+ */
+export function pruneWaitsFor(
+  { objects }: DesiredSet,
+  outcomes: ReadonlyMap<string, Outcome>,
+  gone: readonly InventoryRecord[],
+): SourceFault | undefined {
+  const bad = objects.map(({ key }) => [key, outcomes.get(key)] as const).filter(([, outcome]) => isBad(outcome));
+  const [first] = bad;
+  if (gone.length === 0 || first === undefined) return undefined;
+  const [key, outcome] = first;
+  const reason = outcome !== undefined && 'reason' in outcome ? ` (${outcome.reason})` : '';
+  const others = bad.length === 1 ? '' : ` and ${bad.length - 1} more`;
+  const kept = gone.slice(0, MAX_SHOWN).map(({ sourceKey }) => sourceKey);
+  const more = gone.length > MAX_SHOWN ? ` and ${gone.length - MAX_SHOWN} more` : '';
+  return {
+    key: 'removals',
+    reason: Reason.RemovalsHeld,
+    message:
+      `nothing is removed for ${kept.join(', ')}${more} while a file of the same revision is not applied: ` +
+      `${key}${reason}${others}; to remove one before that, uninstall it through the control plane`,
+  };
+}
+
+function isBad(outcome: Outcome | undefined): boolean {
+  return outcome === undefined || !['applied', 'unchanged', 'absent', 'deleted'].includes(outcome.state);
 }
 
 export function refOfRecord({

@@ -76,6 +76,7 @@ class SyncRun implements AsyncDisposable {
       complete: set.scope === 'complete',
       outcomes: new Map([['apps/shop/podinfo.yaml', { state: 'applied' } as const]]),
       removals: new Set(),
+      pruned: new Set(),
       removedWithoutTombstone: [],
       faults: [],
       retryable: this.retryable,

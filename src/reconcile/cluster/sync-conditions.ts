@@ -26,7 +26,9 @@ export function syncConditions(report: ApplyReport): readonly Omit<Condition, 'l
 
 function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
   const bad = badItems(report);
-  const total = report.outcomes.size + report.faults.length;
+  // Whose file vanished has none to count, unless it is still to go.
+  const gone = [...report.pruned].filter((key) => !isBad(report.outcomes.get(key), true)).length;
+  const total = report.outcomes.size + report.faults.length - gone;
   if (bad.length === 0) {
     const message = `${revisionOf(report)} is applied (${total} ${total === 1 ? 'file' : 'files'})`;
     return { type: 'Synced', status: 'True', reason: Reason.Applied, message };
@@ -35,8 +37,10 @@ function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
   const [only] = reasons;
   const reason = reasons.size === 1 && only !== undefined ? only : Reason.PartlyApplied;
   const shown = bad.slice(0, MAX_NAMED);
-  const room = Math.min(MAX_ITEM_MESSAGE, Math.floor(MAX_MESSAGES / shown.length));
-  const named = shown.map((item) => `${item.key}: ${item.reason}: ${shorten(item.message, room)}`);
+  const rest = shown.filter((item) => !isOfAll(item)).length;
+  const room = Math.min(MAX_ITEM_MESSAGE, Math.floor(MAX_MESSAGES / Math.max(1, rest)));
+  const roomOf = (item: BadItem): number => (isOfAll(item) ? MAX_ITEM_MESSAGE : room);
+  const named = shown.map((item) => `${item.key}: ${item.reason}: ${shorten(item.message, roomOf(item))}`);
   const message = `${revisionOf(report)}: ${bad.length} of ${total} not applied: ${withMore(named, bad.length)}`;
   return { type: 'Synced', status: 'False', reason, message };
 }
@@ -68,12 +72,19 @@ function badItems(report: ApplyReport): readonly BadItem[] {
       reason: 'reason' in outcome ? outcome.reason : '',
       message: 'message' in outcome ? outcome.message : '',
     }));
-  return [...report.faults, ...outcomes].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const all = [...report.faults, ...outcomes].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return [...all.filter(isOfAll), ...all.filter((item) => !isOfAll(item))];
+}
+
+/** What holds up more than its own file is named before all files, in full: it may print a command. */
+function isOfAll({ reason }: BadItem): boolean {
+  return reason === Reason.RemovalsHeld || reason === Reason.Paused;
 }
 
 /** A tombstone stays in its source long after what it asked for, and is stale once the object is made anew: no fault. */
-function isBad(outcome: Outcome, isRemoval: boolean): boolean {
-  switch (outcome.state) {
+function isBad(outcome: Outcome | undefined, isRemoval: boolean): boolean {
+  switch (outcome?.state) {
+    case undefined:
     case 'applied':
     case 'unchanged':
     case 'deleted':

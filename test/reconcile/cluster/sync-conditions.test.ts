@@ -9,6 +9,7 @@ function aReport(outcomes: Readonly<Record<string, Outcome>>, change: Partial<Ap
     complete: true,
     outcomes: new Map(Object.entries(outcomes)),
     removals: new Set(Object.keys(outcomes).filter((key) => key.startsWith('tombstones/'))),
+    pruned: new Set(),
     removedWithoutTombstone: [],
     faults: [],
     retryable: false,
@@ -34,6 +35,31 @@ describe('syncConditions', () => {
         message: 'every applied object has its file or had a tombstone',
       },
     ]);
+  });
+
+  it('counts no file for what vanished and went, but for what is still to go', () => {
+    const pruned = new Set(['apps/shop/a.yaml', 'apps/shop/b.yaml']);
+    const change = { pruned, removals: pruned };
+    const went = aReport({ 'apps/shop/a.yaml': { state: 'deleted' }, 'apps/shop/b.yaml': { state: 'absent' } }, change);
+    expect(syncConditions(went)[0]?.message).toBe('revision abc123 is applied (0 files)');
+    const denied: Outcome = { state: 'failed', reason: 'DeleteFailed', message: 'denied' };
+    const left = aReport({ 'apps/shop/a.yaml': { state: 'deleted' }, 'apps/shop/b.yaml': denied }, change);
+    expect(syncConditions(left)[0]?.message).toContain('1 of 1 not applied: apps/shop/b.yaml');
+  });
+
+  it('names what holds removals first and in full, however many files are bad', () => {
+    const held = { key: 'clusters/eu', reason: 'RemovalsHeld', message: `${'x'.repeat(1000)} --revision abc` };
+    const bad = Array.from({ length: 25 }, (_, index) => ({
+      key: `apps/shop/a${index}.yaml`,
+      reason: 'ManifestInvalid',
+      message: 'y'.repeat(1000),
+    }));
+    const [synced] = syncConditions(aReport({}, { faults: [...bad, held] }));
+    expect(synced?.message).toMatch(
+      /: 26 of 26 not applied: clusters\/eu: RemovalsHeld: x+ --revision abc; apps\/shop/,
+    );
+    expect(synced?.message).toMatch(/; and 6 more$/);
+    expect((synced?.message ?? '').length).toBeLessThan(9000);
   });
 
   it('says nothing of what vanished after a pass over a part of the source', () => {
