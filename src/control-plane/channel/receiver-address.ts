@@ -18,7 +18,9 @@ for (const [network, bits] of [
   PRIVATE.addSubnet(network, bits, 'ipv4');
 }
 for (const [network, bits] of [
-  ['::', 127],
+  // IPv4 inside of IPv6 in forms that nobody uses any more, and some stacks still understand: compatible, translated.
+  ['::', 96],
+  ['::ffff:0:0:0', 96],
   ['100::', 64],
   ['2002::', 16],
   ['64:ff9b:1::', 48],
@@ -68,8 +70,14 @@ export function receiverFault(text: string, options: { readonly allowPrivate: bo
   if (url.username !== '' || url.password !== '') return 'must not hold a user or a password';
   if (url.hash !== '') return 'must not hold a fragment';
   if (options.allowPrivate) return undefined;
-  const address = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isLoopback || url.hostname.endsWith('.localhost') || (isIP(address) !== 0 && isPrivateAddress(address))) {
+  // A name with a dot at its end is the same name.
+  const hostname = url.hostname.replace(/\.$/, '');
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (
+    LOOPBACK_HOSTS.includes(hostname) ||
+    hostname.endsWith('.localhost') ||
+    (isIP(address) !== 0 && isPrivateAddress(address))
+  ) {
     return 'must be an address of the public network; SERVICE_CHANNEL_ALLOW_PRIVATE=true allows others';
   }
   return undefined;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Fault } from '../../protocol/app-error.ts';
 import { isPrivateAddress } from '../channel/receiver-address.ts';
-import { parseRepositoryUrl, type HostKind } from './repository-address.ts';
+import { hasOddCharacters, ODD_CHARACTERS, parseRepositoryUrl, type HostKind } from './repository-address.ts';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 const OPEN_IT = 'SERVICE_GIT_ALLOW_PRIVATE=true allows others';
@@ -52,6 +52,7 @@ function plainUrlFault(
   isProxy: boolean,
   rules: { readonly allowPrivate: boolean },
 ): string | undefined {
+  if (hasOddCharacters(text)) return ODD_CHARACTERS;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !schemes.includes(url.protocol)) return 'must be an https:// address';
   if (!isProxy && (url.username !== '' || url.password !== '')) return 'must not hold a user or a password';
@@ -63,10 +64,12 @@ function plainUrlFault(
 }
 
 function hostnameFault(
-  hostname: string,
+  text: string,
   isPlain: boolean,
   { allowPrivate }: { readonly allowPrivate: boolean },
 ): string | undefined {
+  // A name with a dot at its end is the same name.
+  const hostname = text.toLowerCase().replace(/\.$/, '');
   const isLoopback = LOOPBACK.includes(hostname) || hostname.endsWith('.localhost');
   if (isPlain && !isLoopback) return 'must be https; http:// is for this machine alone';
   if (allowPrivate) return undefined;

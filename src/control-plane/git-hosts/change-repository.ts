@@ -7,15 +7,17 @@ import type { MasterKey } from '../master-key.ts';
 import type { AdminIdentity } from '../store/admin-tokens.ts';
 import { appendAudit } from '../store/audit.ts';
 import type { Store } from '../store/open-store.ts';
-import { clustersOfRepository, deleteRepositoryRow, raiseConfigRevisionsOf } from '../store/repository-admin.ts';
-import { EMBEDDED_BRANCH, findRepository, hostedName } from '../store/repositories.ts';
+import { clustersOfRepository, raiseConfigRevisionsOf } from '../store/repository-admin.ts';
+import { EMBEDDED_BRANCH, findRepository, hostedName, refuseReservedName } from '../store/repositories.ts';
 import type { RepositoryRow } from '../store/schema.ts';
 import { configTopic } from '../topics.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { credentialInfosOf, describeCredentials } from './credential-info.ts';
 import type { HostAccess } from './host-access.ts';
 import type { HostAccesses } from './host-accesses.ts';
+import { normalUrl } from './repository-address.ts';
 import { openCredentials, sealCredentials, type HostSettings, type StoredCredentials } from './host-credentials.ts';
+import { leaveOldPlace } from './move-repository.ts';
 import { probeRepository, type Probed } from './probe-repository.ts';
 import { credentialFaults, repositoryFaults, type PutCredentials, type PutRepository } from './repository-request.ts';
 
@@ -41,7 +43,8 @@ export interface ChangedRepository {
 /**
  * Records a repository of another host, or puts everything that is known of one anew, and looks whether it can be used.
  *
- * @throws AppError `constraint_violated`; `conflict` for a name of the embedded host's, and for a layout that is in use
+ * @throws AppError `constraint_violated`; `conflict` for a name of the embedded host's, for a layout that is in use, and for
+ *   another address while proposals in it are not decided
  */
 export async function putRepository(
   deps: ChangeRepositoryDeps,
@@ -50,6 +53,7 @@ export async function putRepository(
   body: PutRepository,
   signal: AbortSignal,
 ): Promise<ChangedRepository> {
+  refuseReservedName(name, '');
   const faults = repositoryFaults(body, deps.hostAccesses.rules);
   if (faults.length > 0) throw refusal(faults);
   const known = await findRepository(deps.store.db, admin.organization, name);
@@ -57,7 +61,8 @@ export async function putRepository(
   const at = deps.clock.now().toISOString();
   const id = known?.id ?? newId('repo', deps.clock.now(), deps.randomBytes);
   const webhookSecret = before?.stored.webhookSecret ?? newWebhookSecret(deps);
-  const { write, read, api, proxyUrl } = body;
+  const { write, read, api } = body;
+  const proxyUrl = body.proxyUrl === undefined ? undefined : normalUrl(body.proxyUrl);
   const stored: StoredCredentials = {
     write,
     webhookSecret,
@@ -66,7 +71,7 @@ export async function putRepository(
     ...(proxyUrl === undefined ? {} : { proxyUrl }),
   };
   const settings: HostSettings = {
-    ...(body.apiUrl === undefined ? {} : { apiUrl: body.apiUrl }),
+    ...(body.apiUrl === undefined ? {} : { apiUrl: normalUrl(body.apiUrl) }),
     ...(body.caCertificate === undefined ? {} : { caCertificate: body.caCertificate }),
   };
   const draft: RepositoryRow = {
@@ -74,7 +79,7 @@ export async function putRepository(
     id,
     organization_id: admin.organization.id,
     name: hostedName(admin.organization, name),
-    url: body.url,
+    url: normalUrl(body.url),
     branch: body.branch ?? EMBEDDED_BRANCH,
     layout: body.layout ?? known?.layout ?? 'flat',
     embedded: 0,
@@ -95,6 +100,7 @@ export async function putRepository(
         `the repository ${name} has clusters in it: move its layout by the command for it`,
       );
     }
+    if (known !== undefined) await leaveOldPlace(trx, name, known, row);
     if (known === undefined) await trx.insertInto('repositories').values(row).execute();
     else await trx.updateTable('repositories').set(row).where('id', '=', id).execute();
     await appendAudit(trx, {
@@ -158,7 +164,7 @@ export async function replaceCredentials(
   const isTried = body.write !== undefined || body.read !== undefined || body.api !== undefined;
   const probed = isTried ? await tryOut(deps, draft, signal) : undefined;
   if (probed?.result.state === 'forbidden') {
-    const path = probed.result.message.startsWith('the read credential') ? '/read' : '/write';
+    const path = `/${probed.of ?? 'write'}`;
     throw refusal([{ path, message: `was not taken, and the one before it is kept: ${probed.result.message}` }]);
   }
   const row = probed === undefined ? draft : withProbe(draft, probed, at);
@@ -187,29 +193,6 @@ export async function replaceCredentials(
   return { row, isNew: false, ...(isShown ? { webhookSecret: new Secret(stored.webhookSecret) } : {}) };
 }
 
-/** @throws AppError `not_found`; `conflict` while a cluster uses it, and for one of the embedded host */
-export async function deleteRepository(deps: ChangeRepositoryDeps, admin: AdminIdentity, name: string): Promise<void> {
-  await deps.store.write(async (trx) => {
-    const row = await findRepository(trx, admin.organization, name);
-    if (row === undefined) throw new AppError('not_found', `there is no repository ${name}`);
-    requireOtherHost(row, name);
-    const users = await clustersOfRepository(trx, row.id);
-    if (users.length > 0) {
-      const some = users.slice(0, 5).join(', ');
-      throw new AppError('conflict', `the repository ${name} is used by ${users.length} clusters (${some})`);
-    }
-    await deleteRepositoryRow(trx, row.id);
-    await appendAudit(trx, {
-      organizationId: admin.organization.id,
-      at: deps.clock.now().toISOString(),
-      source: 'user',
-      kind: 'RepositoryDeleted',
-      actor: admin.name,
-      summary: `repository ${name} (${row.url}) is no longer known; nothing was changed at its host`,
-    });
-  });
-}
-
 /** @throws AppError `not_found`, also for another organization's */
 export async function requireRepository(
   deps: Pick<ChangeRepositoryDeps, 'store'>,
@@ -223,7 +206,9 @@ export async function requireRepository(
 
 export function requireOtherHost(row: RepositoryRow, name: string): void {
   if (row.host !== null && row.embedded !== 1) return;
-  throw new AppError('conflict', `the repository ${name} is of the embedded Git host, which needs no credentials`);
+  const message = `the repository ${name} is of the control plane's own Git host, which needs no address, credentials or probe`;
+  const next = 'register one of another host under another name, or delete this one first while nothing was written to it';
+  throw new AppError('conflict', `${message}; ${next}`);
 }
 
 async function requireOther(deps: ChangeRepositoryDeps, row: RepositoryRow, name: string) {

@@ -144,6 +144,11 @@ export class HostAccess implements AsyncDisposable {
     return this.#credentials.api !== undefined || this.#credentials.write.kind !== 'ssh';
   }
 
+  /** Whether the token for the API is set beside the credential that writes. */
+  get hasOwnApiToken(): boolean {
+    return this.#credentials.api !== undefined;
+  }
+
   /** Whether its write credential makes tokens of its own, and the one of now. */
   async installationToken(signal: AbortSignal): Promise<InstallationToken> {
     if (this.#app === undefined) throw new Error('the write credential is not a GitHub App');

@@ -16,11 +16,14 @@ export interface HostReport {
 /** The API did not answer as one. `message` is for people. */
 export class HostApiError extends Error {
   readonly status: number | undefined;
+  /** It says no to whoever asks, and would say so again. */
+  readonly isRefusal: boolean;
 
-  constructor(message: string, status?: number) {
+  constructor(message: string, { status, isRefusal = false }: { status?: number; isRefusal?: boolean } = {}) {
     super(message);
     this.name = 'HostApiError';
     this.status = status;
+    this.isRefusal = isRefusal;
   }
 }
 
@@ -138,9 +141,17 @@ async function get(
     throw new HostApiError(`its API cannot be reached: ${why}`);
   }
   if (answer.status >= 300 && answer.status < 400) {
-    throw new HostApiError(`its API redirects (${answer.status}): set apiUrl to where it is now`, answer.status);
+    throw new HostApiError(`its API redirects (${answer.status}): set apiUrl to where it is now`, {
+      status: answer.status,
+    });
   }
-  if (!answer.ok) throw new HostApiError(`its API answered ${answer.status} to ${path}`, answer.status);
+  if (!answer.ok) {
+    const { status, headers } = answer;
+    // GitHub answers 403 also to one that asks too often.
+    const isLimited = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0';
+    const isRefusal = status === 401 || status === 404 || (status === 403 && !isLimited);
+    throw new HostApiError(`its API answered ${status} to ${path}`, { status, isRefusal });
+  }
   try {
     return { body: JSON.parse(text) as unknown, headers: answer.headers };
   } catch {

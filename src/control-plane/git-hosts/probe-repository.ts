@@ -33,6 +33,8 @@ export type ProbeResult = Static<typeof ProbeResult>;
 export interface Probed {
   readonly result: Omit<ProbeResult, 'at'>;
   readonly expiresAt?: string;
+  /** The credential that is refused, where it is not the one that writes. */
+  readonly of?: 'read' | 'api';
 }
 
 const parseResult = compileParser(ProbeResult);
@@ -82,16 +84,21 @@ async function probe(
     report = await askHost(access, signal);
   } catch (error) {
     if (!(error instanceof HostApiError)) throw error;
+    // Set for the API alone. One that writes, and that the API does not know, is a deploy token: that writes all the same.
+    if (error.isRefusal && access.hasOwnApiToken) return refusedApi(error.message);
     notes.push(error.message);
   }
   const expiry = report.expiresAt === undefined ? {} : { expiresAt: report.expiresAt };
   if (report.isArchived === true) return { ...found('forbidden', 'the repository is archived'), ...expiry };
+  if (access.hasOwnApiToken && (report.mayWrite === false || report.mayPropose === false)) {
+    return { ...refusedApi('it may not open and merge pull or merge requests'), ...expiry };
+  }
   if (report.mayWrite === false) {
     return { ...found('forbidden', 'the credential may read the repository and not write it'), ...expiry };
   }
   if (report.mayPropose === false) notes.push('the credential may not open pull or merge requests');
   const unread = await readFault(access, url, branch, signal);
-  if (unread !== undefined) return { ...found('forbidden', unread), ...expiry };
+  if (unread !== undefined) return { ...found('forbidden', unread), of: 'read', ...expiry };
   return { ...found('ready', ['may write', ...notes].join('; ')), ...expiry };
 }
 
@@ -117,6 +124,10 @@ async function readFault(
     const line = error.stderr.split('\n').findLast((text) => text.trim() !== '') ?? '';
     return `the read credential does not read: ${line.trim().slice(0, 300)}`;
   }
+}
+
+function refusedApi(why: string): Probed {
+  return { ...found('forbidden', `the api credential does not do: ${why}`), of: 'api' };
 }
 
 function found(state: ProbeResult['state'], message: string): Probed {

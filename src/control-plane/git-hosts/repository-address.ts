@@ -1,3 +1,4 @@
+import { isSshAddress } from '../../git/remote/ssh-process.ts';
 import type { RepositoryRow } from '../store/schema.ts';
 
 export type HostKind = NonNullable<RepositoryRow['host']>;
@@ -25,6 +26,7 @@ const PATH = /^(?!-)[A-Za-z0-9._~/+@-]{1,400}$/;
  * @returns why it cannot be an address, as the message of a fault, where it can not
  */
 export function parseRepositoryUrl(text: string): RepositoryAddress | string {
+  if (hasOddCharacters(text)) return ODD_CHARACTERS;
   const url = SCP_LIKE.test(text) ? sshUrl(text) : URL.canParse(text) ? new URL(text) : undefined;
   const scheme = url?.protocol.slice(0, -1);
   if (url === undefined || (scheme !== 'https' && scheme !== 'http' && scheme !== 'ssh')) {
@@ -33,6 +35,8 @@ export function parseRepositoryUrl(text: string): RepositoryAddress | string {
   if (url.password !== '' || (scheme !== 'ssh' && url.username !== '')) {
     return 'must not hold a user or a password; they belong into the credential';
   }
+  // As the operators take it: nothing in it that ssh, git or a shell could read otherwise.
+  if (scheme === 'ssh' && !isSshAddress(text)) return 'must be ssh://user@host:port/path or user@host:path';
   if (url.search !== '' || url.hash !== '') return 'must not hold a query or a fragment';
   const path = url.pathname.replace(/^\/+|\/+$/g, '');
   const parts = path.split('/');
@@ -49,6 +53,18 @@ export function parseRepositoryUrl(text: string): RepositoryAddress | string {
     owner: projectPath.split('/').slice(0, -1).join('/'),
     name: projectPath.split('/').at(-1) ?? '',
   };
+}
+
+export const ODD_CHARACTERS = 'must not hold spaces or control characters';
+
+/** A parser passes these over, and whoever reads the text itself does not. */
+export function hasOddCharacters(text: string): boolean {
+  return /[\s\p{Cc}]/u.test(text);
+}
+
+/** An address that was found to be one, as its parser reads it: what was judged is what is called. */
+export function normalUrl(text: string): string {
+  return !SCP_LIKE.test(text) && URL.canParse(text) ? new URL(text).href : text;
 }
 
 function sshUrl(text: string): URL | undefined {

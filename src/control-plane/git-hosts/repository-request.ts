@@ -54,7 +54,7 @@ export function repositoryFaults(body: PutRepository, rules: { readonly allowPri
 
 /** Credentials that do not go with the address or the host, or that cannot be read. */
 export function credentialFaults({ url, host, write, read, api }: Uses): Fault[] {
-  const isSsh = !/^https?:\/\//.test(url);
+  const isSsh = !/^https?:\/\//i.test(url);
   const faults: Fault[] = [];
   for (const [path, credential] of [
     ['/write', write],

@@ -93,6 +93,23 @@ export async function undecidedProposals(db: Kysely<Database>, limit: number): P
     .execute();
 }
 
+/** Ids of those in a repository of which something may still become, the oldest first. */
+export async function undecidedOfRepository(
+  trx: Kysely<Database>,
+  repositoryId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('proposals')
+    .select('id')
+    .where('repository_id', '=', repositoryId)
+    .where('state', 'in', UNDECIDED)
+    .orderBy('created_at')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Those about the object of an intent, of older generations, of which something may still become. */
 export async function olderProposals(
   db: Kysely<Database>,

@@ -25,10 +25,10 @@ export function localName(repository: Pick<RepositoryRow, 'name'>): string {
 }
 
 /** @throws AppError `invalid_request` for a name that the host needs itself */
-export function refuseReservedName(name: string): void {
+export function refuseReservedName(name: string, path = '/git/repository'): void {
   if (name !== PROJECTIONS) return;
   const message = `must not be ${PROJECTIONS}: under that name clusters read their own directories; choose another`;
-  throw refusal([{ path: '/git/repository', message }]);
+  throw refusal([{ path, message }]);
 }
 
 /** The organization's embedded repository of that name; recorded when there is none. The bare repository comes later. */

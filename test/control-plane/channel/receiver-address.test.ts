@@ -22,6 +22,11 @@ describe('isPrivateAddress', () => {
     '64:ff9b::10.0.0.1',
     '64:ff9b::a00:1',
     '2002:7f00:1::',
+    '::169.254.169.254',
+    '::a9fe:a9fe',
+    '::ffff:0:127.0.0.1',
+    '::ffff:0:7f00:1',
+    '64:ff9b::169.254.169.254',
     'not an address',
   ])('holds for %s', (address) => {
     expect(isPrivateAddress(address)).toBe(true);

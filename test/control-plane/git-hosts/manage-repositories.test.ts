@@ -47,6 +47,14 @@ describe('what is not a repository of another host', () => {
     ['/url', { url: 'https://git.example.com/acme/%2e%2e/fleet.git' }],
     ['/url', { url: 'git@git.example.com:../fleet.git', write: SSH }],
     ['/url', { url: 'https://git.example.com/fleet.git', host: 'github' }],
+    ['/url', { url: 'https://git.example.com/acme/fl\neet.git' }],
+    ['/url', { url: 'https://git.example.com/acme/fleet.git\u0000' }],
+    ['/url', { url: ' https://git.example.com/acme/fleet.git' }],
+    ['/url', { url: 'ssh://-oProxyCommand=x/acme/fleet.git', write: SSH }],
+    ['/url', { url: 'ssh://ho"st/acme/fleet.git', write: SSH }],
+    ['/url', { url: 'ssh://git$(id)@git.example.com/acme/fleet.git', write: SSH }],
+    ['/apiUrl', { host: 'gitea', apiUrl: 'https://git.example.com/api\n' }],
+    ['/proxyUrl', { proxyUrl: 'http://proxy.example.com:3128\t' }],
     ['/branch', { branch: '--upload-pack=x' }],
     ['/branch', { branch: 'a..b' }],
     ['/apiUrl', { apiUrl: 'https://git.example.com/api' }],
@@ -90,6 +98,10 @@ describe('what is not a repository of another host', () => {
     'https://10.0.0.8/a/b.git',
     'https://[::1]/a/b.git',
     'https://git.localhost/a/b',
+    'https://localhost./a/b',
+    'https://LOCALHOST/a/b',
+    'https://[::169.254.169.254]/a/b',
+    'https://[::ffff:0:127.0.0.1]/a/b',
   ])('is refused in the own network where that was not opened: %s', async (address) => {
     await using closed = await RunningControlPlane.start();
     const answer = await closed.call('PUT', '/repositories/inner', bodyOf({ url: address }));
@@ -142,6 +154,17 @@ describe('a repository of another host', () => {
     expect(audit.body['items']).toMatchObject([
       { actor: 'admin', summary: 'credentials of repository turned replaced: write' },
     ]);
+  });
+
+  it('is kept by the address as it was read, however it was written', async () => {
+    const { body } = await plane.call('PUT', '/repositories/spelled', bodyOf({ url: url.replace('https', 'HTTPS') }));
+    expect(body['repository']).toMatchObject({ url, probe: { state: 'ready' } });
+  });
+
+  it('is not called by the name under which clusters read their own directories', async () => {
+    const refused = await plane.call('PUT', '/repositories/clusters', bodyOf());
+    expect(refused).toMatchObject({ status: 400, body: { message: expect.stringContaining('must not be clusters') } });
+    expect((await plane.call('GET', '/repositories/clusters')).status).toBe(404);
   });
 
   it('is deleted only when no cluster uses it', async () => {

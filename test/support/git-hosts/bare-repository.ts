@@ -59,6 +59,11 @@ export class BareRepository implements AsyncDisposable {
     await this.#git(['update-ref', `refs/heads/${name}`, `refs/heads/${at}`]);
   }
 
+  /** All branches of another one, and nothing else. */
+  async copyFrom(other: BareRepository): Promise<void> {
+    await this.#git(['fetch', '--quiet', '--prune', other.path, '+refs/heads/*:refs/heads/*']);
+  }
+
   async deleteBranch(branch: string): Promise<void> {
     await this.#git(['update-ref', '-d', `refs/heads/${branch}`]);
   }
