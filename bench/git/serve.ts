@@ -33,7 +33,11 @@ export async function serveHost(root: string): Promise<BenchHost> {
     clock: systemClock,
     maxProcesses: 8,
     timeoutMs: 600_000,
-    signProjection: async ({ payload }) => await sign(payload),
+    signProjection: async () => ({
+      keys: new Set(['bench']),
+      signerOf: () => 'bench',
+      sign: async (payload) => ({ signature: await sign(payload), key: 'bench' }),
+    }),
   });
   let pushes = 0;
   let requests = 0;
@@ -73,5 +77,12 @@ export async function serveHost(root: string): Promise<BenchHost> {
 
 function projectionOf({ clusterId, directory }: ScopeEntry): ProjectionTarget {
   const name = `clusters/${clusterId}`;
-  return { name, organizationId: 'org-1', repository: 'acme', branch: 'main', directories: [directory] };
+  return {
+    name,
+    organizationId: 'org-1',
+    repository: 'acme',
+    branch: 'main',
+    directory,
+    places: async () => ({ now: directory, moves: [] }),
+  };
 }

@@ -44,6 +44,11 @@ export function authorizeGit(deps: {
     const scope = JSON.parse(row.scope ?? '[]') as StoredScope;
     if ('moves' in scope) return { access: 'write', scope: [], moves: scope.moves };
     const clusterIds = scope.map(({ clusterId }) => clusterId);
-    return { access: 'write', scope, projections: await projectionTargets(deps.store.db, clusterIds) };
+    const projections = await projectionTargets(deps.store.db, clusterIds);
+    const followed = scope.flatMap(({ clusterId, directory }) => {
+      const target = projections.get(clusterId);
+      return target === undefined ? [] : [[clusterId, { ...target, directory }] as const];
+    });
+    return { access: 'write', scope, projections: new Map(followed) };
   };
 }

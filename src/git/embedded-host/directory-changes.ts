@@ -22,7 +22,7 @@ export function directoryChanges(
       target = projections.get(line.slice('cluster '.length).trim());
     } else if (target !== undefined && isOfDirectory(line)) {
       const tab = line.indexOf('\t');
-      if (!target.directories.includes(line.slice(tab + 1))) continue;
+      if (line.slice(tab + 1) !== target.directory) continue;
       const [, , before = '', after = ''] = line.slice(0, tab).split(' ');
       const known = changes.get(target) ?? [];
       // The list has the newest first.

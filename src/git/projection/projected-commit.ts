@@ -5,15 +5,16 @@ import { objectId, type NewObject } from '../git-object.ts';
 /** The way back from a projected commit to the one that it was made of. Always the last line of the message. */
 export const SOURCE_TRAILER = 'Source-Commit';
 
-/**
- * Signs a projected commit: `payload` is what the signature is over, `source` the bytes of the commit it was made of.
- * Asked only where that one is signed itself, so that no commit of unknown origin becomes a signed one.
- */
-export type ProjectionSigner = (commit: {
-  readonly organizationId: string;
-  readonly payload: Buffer;
-  readonly source: Buffer;
-}) => Promise<string | undefined>;
+/** Whose signatures count, of one organization at one moment, and how what they stand for is signed anew. */
+export interface ProjectionTrust {
+  /** Names of the keys that count. */
+  readonly keys: ReadonlySet<string>;
+  /** Name of the one that signed the commit with these bytes; undefined when none of them did. */
+  readonly signerOf: (commit: Buffer) => string | undefined;
+  readonly sign: (payload: Buffer) => Promise<{ readonly signature: string; readonly key: string }>;
+}
+
+export type ProjectionSigner = (organizationId: string) => Promise<ProjectionTrust>;
 
 export interface ProjectedCommitParts {
   readonly source: { readonly id: string; readonly bytes: Buffer };
@@ -21,13 +22,13 @@ export interface ProjectedCommitParts {
   readonly parent: string | undefined;
   /** Instead of the source's message: where the commit stands for more than that one. */
   readonly message?: string;
-  readonly organizationId: string;
-  readonly sign?: ProjectionSigner | undefined;
+  /** Signs it, where what it stands for is signed itself. */
+  readonly sign?: ((payload: Buffer) => Promise<string>) | undefined;
 }
 
 /** The commit of a cluster's projection: tree and parent are its own; author, committer, dates and message are the source's. */
 export async function projectedCommit(parts: ProjectedCommitParts): Promise<NewObject> {
-  const { source, tree, parent, organizationId, sign } = parts;
+  const { source, tree, parent, sign } = parts;
   // One character a byte, so that whatever encoding a person used comes through as it is.
   const text = source.bytes.toString('latin1');
   const end = text.indexOf('\n\n');
@@ -43,9 +44,7 @@ export async function projectedCommit(parts: ProjectedCommitParts): Promise<NewO
   ];
   const bytes = Buffer.from(lines.join('\n'), 'latin1');
   const commit: NewObject = { type: 'commit', id: objectId('commit', bytes), bytes };
-  if (sign === undefined || !/^gpgsig /m.test(header)) return commit;
-  const signature = await sign({ organizationId, payload: bytes, source: source.bytes });
-  return signature === undefined ? commit : await signedCommit(commit, async () => signature);
+  return await signedCommit(commit, sign);
 }
 
 /** What a projected commit says of itself; `undefined` for a commit that is none. */

@@ -19,6 +19,8 @@ const ProjectionState = Type.Object({
   source: Type.String(),
   /** `refs/heads/<branch>`. */
   ref: Type.String(),
+  /** Keys for whose signatures the organization's own stands here, so that it counts no longer than theirs. */
+  lent: Type.Array(Type.String()),
   /** Packs added since the last tidying. */
   packs: Type.Integer(),
   /** In which life of the machine it was last written or checked. */
@@ -59,8 +61,9 @@ export class ProjectionRepository {
    */
   async peek(isKnownSound: boolean): Promise<ProjectionState | 'missing' | 'empty' | 'unsure'> {
     const [tip, state] = await Promise.all([readLooseRef(this.path, this.#ref), this.readState()]);
-    const isStated = tip !== undefined && state?.tip === tip && state.ref === this.#ref;
-    if (isStated && (isKnownSound || state.boot === this.#boot)) return state;
+    const stated = state === 'spoiled' ? undefined : state;
+    const isStated = tip !== undefined && stated?.tip === tip && stated.ref === this.#ref;
+    if (isStated && (isKnownSound || stated.boot === this.#boot)) return stated;
     const head = await readFile(join(this.path, 'HEAD'), 'utf8').catch(ifMissing);
     if (head === undefined) return 'missing';
     // One of another branch is none of this.
@@ -70,13 +73,16 @@ export class ProjectionRepository {
   /** Asks git whether it is whole, and the tip what it is. `damaged`: it is of no use. */
   async examine(signal: AbortSignal): Promise<ProjectionState | 'damaged'> {
     const tip = await readLooseRef(this.path, this.#ref);
-    if (tip === undefined) return 'damaged';
+    const known = await this.readState();
+    // On whose word its signatures rest can be read nowhere else.
+    if (tip === undefined || known === undefined || known === 'spoiled') return 'damaged';
+    const { lent } = known;
     try {
       await this.#git(['fsck', '--strict', '--no-dangling', '--no-progress'], signal);
       const commit = readProjectedCommit(await this.#git(['cat-file', 'commit', tip], signal));
       if (commit === undefined) return 'damaged';
       const packs = await this.#countPacks();
-      const state = { tip, ...commit, ref: this.#ref, packs, boot: this.#boot };
+      const state = { tip, ...commit, ref: this.#ref, lent, packs, boot: this.#boot };
       await this.writeState(state);
       return state;
     } catch (error) {
@@ -128,17 +134,30 @@ export class ProjectionRepository {
 
   /** Moves the branch by compare-and-swap. @returns whether it was moved */
   async move(before: string | undefined, next: Written, now: Date): Promise<boolean> {
-    const unmoved = await moveBranch({
-      repository: this.path,
-      ref: this.#ref,
-      oldId: before,
-      newId: next.tip,
-      now,
-      isDerived: true,
-    });
+    // First, and with no tip: whoever finds that after a crash has git look at what is there.
+    if (next.lent.length > 0) {
+      await this.writeState({ ...next, tip: '', ref: this.#ref, boot: this.#boot, lent: await this.#lentWith(next) });
+    }
+    const unmoved =
+      before === next.tip
+        ? undefined
+        : await moveBranch({
+            repository: this.path,
+            ref: this.#ref,
+            oldId: before,
+            newId: next.tip,
+            now,
+            isDerived: true,
+          });
     if (unmoved !== undefined) return false;
     await this.writeState({ ...next, ref: this.#ref, boot: this.#boot });
     return true;
+  }
+
+  /** Those of what the branch is at count until it is moved. */
+  async #lentWith({ lent }: Written): Promise<string[]> {
+    const known = await this.readState();
+    return [...new Set([...lent, ...(known === undefined || known === 'spoiled' ? [] : known.lent)])].toSorted();
   }
 
   async writeState(state: ProjectionState): Promise<void> {
@@ -149,7 +168,8 @@ export class ProjectionRepository {
 
   async noteTidied(): Promise<void> {
     const state = await this.readState();
-    if (state !== undefined && state.tip !== '') await this.writeState({ ...state, packs: await this.#countPacks() });
+    if (state === undefined || state === 'spoiled') return;
+    await this.writeState({ ...state, packs: await this.#countPacks() });
   }
 
   async #countPacks(): Promise<number> {
@@ -158,13 +178,12 @@ export class ProjectionRepository {
   }
 
   /** What it says of itself; `undefined` when it says nothing. */
-  async readState(): Promise<ProjectionState | undefined> {
+  async readState(): Promise<ProjectionState | 'spoiled' | undefined> {
     const text = await readFile(join(this.path, STATE_FILE), 'utf8').catch(ifMissing);
     try {
       return text === undefined ? undefined : parseState(JSON.parse(text));
     } catch {
-      // Spoiled: git is asked instead.
-      return { tip: '', tree: '', source: '', ref: '', packs: 0, boot: '' };
+      return 'spoiled';
     }
   }
 

@@ -5,11 +5,12 @@ import type { Logger } from '../../runtime/logger.ts';
 import { Turns } from '../embedded-host/turns.ts';
 import { EMPTY_TREE_ID } from '../git-object.ts';
 import { bootId } from './boot-id.ts';
-import type { ProjectionSigner } from './projected-commit.ts';
+import type { ProjectionSigner, ProjectionTrust } from './projected-commit.ts';
 import { ProjectionChain } from './projection-chain.ts';
 import { ProjectionRepository, type ProjectionState, type Written } from './projection-repository.ts';
 import type { AcceptedPush, DirectoryChange, ProjectionTarget } from './projection-target.ts';
-import { directoryTree, isDirectoryOfCluster, sourceHistory } from './source-history.ts';
+import { signersOfHistory } from './signed-history.ts';
+import { directoryTree, isDirectoryOfCluster, sourceHistory, type PlacedCommit } from './source-history.ts';
 import { SourceViews, type SourceView } from './source-views.ts';
 
 export interface ProjectionsDeps {
@@ -24,6 +25,8 @@ export interface ProjectionsDeps {
 const MANY_PACKS = 50;
 const MAX_AT_ONCE = 16;
 const MAX_ATTEMPTS = 3;
+const REWRITTEN = 'the shared branch was rewritten; the projection is made anew from its new history';
+const NO_LONGER_TRUSTED = 'a key that the projection rests on counts no more; it is made anew';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
@@ -58,8 +61,7 @@ export class Projections implements Disposable {
   /** Makes sure that a projection holds what the shared branch holds at this moment. @throws when that cannot be done */
   async bringUpToDate(target: ProjectionTarget, signal: AbortSignal): Promise<void> {
     const view = this.#views.of(target);
-    const isGood = view.isKnownGood(target, await view.currentTip());
-    if (isGood && (await this.#repository(target).isThere())) return;
+    if (view.isKnownGood(target, await view.currentTip()) && (await this.#isThereAndTrusted(target))) return;
     await this.#inTurn(target, async () => {
       for (let attempt = 1; ; attempt += 1) {
         const derived = await this.#derive(view, target, signal);
@@ -122,7 +124,8 @@ export class Projections implements Disposable {
 
   /** Packs that it has come to since the last tidying. */
   async packsOf(name: string): Promise<number> {
-    return (await this.#repository({ name }).readState())?.packs ?? 0;
+    const state = await this.#repository({ name }).readState();
+    return state === undefined || state === 'spoiled' ? 0 : state.packs;
   }
 
   async noteTidied(name: string): Promise<void> {
@@ -151,37 +154,61 @@ export class Projections implements Disposable {
     const tip = await view.currentTip();
     const done = { state: 'done', tip } as const;
     if (tip === undefined) return done;
-    const tree = await directoryTree(reader, tip, target.directories);
-    if (tree === (state?.tree ?? EMPTY_TREE_ID)) return done;
-    const { directories } = target;
-    let on = state;
-    let history = await sourceHistory(reader, { tip, known: on?.source, directories }, signal);
+    const trust = this.#trustOf(target);
+    const stretches = await view.stretches(tip, target, signal);
+    const tree = await directoryTree(reader, { commit: tip, directory: stretches[0].directory });
+    const isTrusted = await this.#isTrusted(state?.lent ?? [], trust);
+    if (isTrusted && tree === (state?.tree ?? EMPTY_TREE_ID)) return done;
+    if (!isTrusted) this.#deps.logger.warn({ projection: target.name }, NO_LONGER_TRUSTED);
+    let on = isTrusted ? state : undefined;
+    let history = await sourceHistory(reader, { tip, known: on?.source, stretches }, signal);
     if (history.state === 'rewritten') {
-      this.#deps.logger.warn(
-        { projection: target.name, before: on?.source, after: tip },
-        'the shared branch was rewritten; the projection is made anew from its new history',
-      );
+      this.#deps.logger.warn({ projection: target.name, before: on?.source, after: tip }, REWRITTEN);
       on = undefined;
-      history = await sourceHistory(reader, { tip, known: undefined, directories }, signal);
+      history = await sourceHistory(reader, { tip, known: undefined, stretches }, signal);
     }
     if (history.state === 'rewritten') throw new Error('a history that was asked for from its beginning has none');
-    const chain = new ProjectionChain({
-      repository,
-      reader,
-      organizationId: target.organizationId,
-      sign: this.#deps.sign,
-      on,
-      instead: state,
-    });
+    const chain = new ProjectionChain({ repository, reader, trust, on, instead: state });
     const { base, commits } = history;
     if (base !== undefined) {
-      const message = `The directory as it was at commit ${base.slice(0, 12)}\n\nWhat led to it is in the history of the shared repository.`;
-      await chain.add(base, await directoryTree(reader, base, directories), message);
+      const message = `The directory as it was at commit ${base.commit.slice(0, 12)}\n\nWhat led to it is in the history of the shared repository.`;
+      const baseTree = await directoryTree(reader, base);
+      const judge = baseTree === chain.tree ? undefined : await trust();
+      const standsFor = judge && (await signersOfHistory(reader, { ...base, trust: judge }, signal));
+      await chain.add(base.commit, baseTree, { standsFor, message });
     }
-    for (const commit of commits) await chain.add(commit, await directoryTree(reader, commit, directories));
-    // What else came in by a way that the list does not show.
-    await chain.add(tip, tree);
+    for (const placed of commits) await this.#addChange(chain, reader, placed);
+    // What else came in by a way that the list does not show: no commit of its own stands for it.
+    await chain.add(tip, tree, {});
     return this.#note(target, await chain.finish(this.#deps.clock.now())) ? done : { state: 'raced' };
+  }
+
+  async #addChange(chain: ProjectionChain, reader: SourceView['reader'], placed: PlacedCommit): Promise<void> {
+    const [before, tree] = await Promise.all([
+      directoryTree(reader, { ...placed, commit: `${placed.commit}^1` }),
+      directoryTree(reader, placed),
+    ]);
+    await chain.add(placed.commit, tree, { before });
+  }
+
+  /** Whose signatures count, as of when it is first asked for. */
+  #trustOf({ organizationId }: ProjectionTarget): () => Promise<ProjectionTrust | undefined> {
+    let asked: Promise<ProjectionTrust> | undefined;
+    return async () => await (asked ??= this.#deps.sign?.(organizationId));
+  }
+
+  async #isTrusted(lent: readonly string[], trust: () => Promise<ProjectionTrust | undefined>): Promise<boolean> {
+    if (lent.length === 0) return true;
+    const keys = (await trust())?.keys;
+    return lent.every((key) => keys?.has(key) === true);
+  }
+
+  /** For one that is known to hold what the branch holds: it was not taken away, and whose word it rests on still counts. */
+  async #isThereAndTrusted(target: ProjectionTarget): Promise<boolean> {
+    const repository = this.#repository(target);
+    const state = await repository.readState();
+    if (state === undefined) return await repository.isThere();
+    return state !== 'spoiled' && (await this.#isTrusted(state.lent, this.#trustOf(target)));
   }
 
   /** @returns whether the projection holds what the push brought */
@@ -198,21 +225,11 @@ export class Projections implements Disposable {
     }
     const on = state === 'empty' ? undefined : state;
     if ((first.before ?? EMPTY_TREE_ID) !== (on?.tree ?? EMPTY_TREE_ID)) return false;
-    const chain = new ProjectionChain({
-      repository,
-      reader: view.reader,
-      organizationId: target.organizationId,
-      sign: this.#deps.sign,
-      on,
-    });
-    for (const { commit, after } of changes) {
-      if (
-        after !== undefined &&
-        !isDirectoryOfCluster(target.directories[0] ?? '', await view.reader.readTree(after))
-      ) {
+    const chain = new ProjectionChain({ repository, reader: view.reader, trust: this.#trustOf(target), on });
+    for (const { commit, before = EMPTY_TREE_ID, after = EMPTY_TREE_ID } of changes) {
+      if (after !== EMPTY_TREE_ID && !isDirectoryOfCluster(target.directory, await view.reader.readTree(after)))
         return false;
-      }
-      await chain.add(commit, after ?? EMPTY_TREE_ID);
+      await chain.add(commit, after, { before });
     }
     return this.#note(target, await chain.finish(this.#deps.clock.now()));
   }

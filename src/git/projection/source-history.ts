@@ -1,8 +1,7 @@
 import { EMPTY_TREE_ID, isObjectId, objectId } from '../git-object.ts';
-import { GitProcessError } from '../git-process.ts';
-import type { GitTree } from '../git-tree.ts';
-import { GitTree as Tree } from '../git-tree.ts';
+import { GitTree } from '../git-tree.ts';
 import type { RepositoryReader } from '../repository-reader.ts';
+import { isAncestor, type Stretch } from './stretches.ts';
 
 /**
  * How many commits of the shared repository are looked through for those of one cluster, at the most. What is older comes
@@ -11,13 +10,20 @@ import type { RepositoryReader } from '../repository-reader.ts';
  */
 export const MAX_SOURCE_COMMITS = 500;
 
+/** A commit of the shared repository, and where the cluster's directory is in it. */
+export interface PlacedCommit {
+  readonly commit: string;
+  readonly directory: string;
+}
+
 /** The commits of the shared repository that a projection is still to be brought, oldest first. */
 export type SourceHistory =
   | {
       readonly state: 'grown';
-      /** Where the look began when that is later than what the projection holds: only its state is told. */
-      readonly base: string | undefined;
-      readonly commits: readonly string[];
+      /** Where the look began when that is later than what the projection holds: only its state is told; with the stretches from there back. */
+      readonly base: (PlacedCommit & { readonly stretches: readonly Stretch[] }) | undefined;
+      /** Each changed the directory from what it was in its first parent, at the same place. */
+      readonly commits: readonly PlacedCommit[];
     }
   /** What the projection was made of is no part of the history any more. */
   | { readonly state: 'rewritten' };
@@ -25,73 +31,102 @@ export type SourceHistory =
 /** @param known commit that the projection's tip was made of; undefined for a new one */
 export async function sourceHistory(
   reader: RepositoryReader,
-  request: { readonly tip: string; readonly known: string | undefined; readonly directories: readonly string[] },
+  request: {
+    readonly tip: string;
+    readonly known: string | undefined;
+    readonly stretches: readonly [Stretch, ...Stretch[]];
+  },
   signal: AbortSignal,
 ): Promise<SourceHistory> {
-  const { tip, known, directories } = request;
+  const { tip, known, stretches } = request;
   if (known !== undefined && !(await isAncestor(reader, known, tip, signal))) return { state: 'rewritten' };
-  const bound = await commitBefore(reader, tip, MAX_SOURCE_COMMITS, signal);
+  const window = await commitsDown(reader, tip, signal);
+  const bound = window[MAX_SOURCE_COMMITS];
   const reachesBack =
     bound === undefined || (known !== undefined && bound !== known && (await isAncestor(reader, bound, known, signal)));
   const from = reachesBack ? known : bound;
-  const range = from === undefined ? [tip] : [tip, `^${from}`];
-  const list = await reader.git(['rev-list', '--first-parent', '--reverse', ...range, '--', ...directories], signal);
-  return {
-    state: 'grown',
-    base: from === known ? undefined : from,
-    commits: list.toString('latin1').split('\n').filter(isObjectId),
-  };
-}
-
-/**
- * Tree of a cluster's directory at a commit; the empty tree when it has none. The first of the directories that is there
- * counts: a repository may have been moved to another layout.
- */
-export async function directoryTree(
-  reader: RepositoryReader,
-  commit: string,
-  directories: readonly string[],
-): Promise<string> {
-  for (const directory of directories) {
-    const bytes = await reader.find(`${commit}:${directory}`, 'tree');
-    if (bytes !== undefined && isDirectoryOfCluster(directory, new Tree(bytes))) return objectId('tree', bytes);
+  const at = new Map(window.map((id, index) => [id, index]));
+  const begins: number[] = [];
+  for (const { since } of stretches) {
+    const index = since === undefined ? Infinity : (at.get(since) ?? (await isBefore(since)));
+    // It came in beside the first parents: where in the list the place changed cannot be told.
+    if (index === undefined) return { state: 'grown', base: placedAt(tip, 0), commits: [] };
+    begins.push(index);
   }
-  return EMPTY_TREE_ID;
+  function placedAt(commit: string, index: number): PlacedCommit & { readonly stretches: readonly Stretch[] } {
+    return { commit, directory: (stretches[index] ?? stretches[0]).directory, stretches: stretches.slice(index) };
+  }
+  async function isBefore(since: string): Promise<number | undefined> {
+    return bound !== undefined && (await isAncestor(reader, since, bound, signal)) ? Infinity : undefined;
+  }
+
+  const start = from === undefined ? undefined : (at.get(from) ?? Infinity);
+  const placed: (PlacedCommit & { readonly index: number })[] = [];
+  let newer = -1;
+  for (const [index, { directory }] of stretches.entries()) {
+    const begin = begins[index] ?? Infinity;
+    if (newer < window.length && (start === undefined || newer < start)) {
+      const list = await changesOf(reader, { tip, from, directory }, signal);
+      // The move itself changes nothing.
+      for (const commit of list) {
+        const position = at.get(commit) ?? Infinity;
+        if (position > newer && position < begin) placed.push({ commit, directory, index: position });
+      }
+    }
+    newer = begin;
+  }
+  const commits = placed.toSorted((a, b) => b.index - a.index);
+  const oldest = stretches.at(-1);
+  // What is before the oldest stretch is nobody's.
+  if (oldest?.since !== undefined && newer < (start ?? Infinity)) {
+    return { state: 'grown', base: placedAt(oldest.since, stretches.length - 1), commits };
+  }
+  if (from === undefined || from === known) return { state: 'grown', base: undefined, commits };
+  const stretch = begins.findIndex((begin) => begin >= (start ?? Infinity));
+  return { state: 'grown', base: placedAt(from, stretch), commits };
+}
+
+/** Tree of a cluster's directory at a commit; the empty tree when it has none. */
+export async function directoryTree(
+  reader: Pick<RepositoryReader, 'find'>,
+  { commit, directory }: PlacedCommit,
+): Promise<string> {
+  const bytes = await reader.find(`${commit}:${directory}`, 'tree');
+  if (bytes === undefined || !isDirectoryOfCluster(directory, new GitTree(bytes))) return EMPTY_TREE_ID;
+  return objectId('tree', bytes);
 }
 
 /**
- * The places of a cluster's directory in both layouts, the present one first. In a sharded repository `clusters/ab` is
- * the folder of many clusters, and in a flat one it may be the directory of a cluster called `ab`: only the README, which
- * each cluster's directory has and no shard, tells them apart.
+ * Where the record says that `clusters/ab` is a cluster's, and somebody has sharded the repository by hand, that is the
+ * folder of many clusters. What is written for a cluster always has a README beside it; a shard has none.
  */
 export function isDirectoryOfCluster(directory: string, tree: Pick<GitTree, 'get'>): boolean {
   return !/^clusters\/[0-9a-f]{2}$/.test(directory) || tree.get('README.md')?.mode === '100644';
 }
 
-async function commitBefore(
-  reader: RepositoryReader,
-  tip: string,
-  steps: number,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const list = await reader.git(['rev-list', '--first-parent', `--skip=${steps}`, '--max-count=1', tip, '--'], signal);
-  const id = list.toString('latin1').trim();
-  return isObjectId(id) ? id : undefined;
+/** The tip and what is below it by first parents: as many as are looked through, and the one before them. */
+async function commitsDown(reader: RepositoryReader, tip: string, signal: AbortSignal): Promise<readonly string[]> {
+  const args = ['rev-list', '--first-parent', `--max-count=${MAX_SOURCE_COMMITS + 1}`, tip, '--'];
+  return idsOf(await reader.git(args, signal));
 }
 
-async function isAncestor(
-  reader: RepositoryReader,
-  ancestor: string,
-  commit: string,
+/** The commits by first parents that changed the directory, the newest first. */
+export async function changesOf(
+  reader: Pick<RepositoryReader, 'git'>,
+  request: {
+    readonly tip: string;
+    readonly from: string | undefined;
+    readonly directory: string;
+    readonly max?: number;
+  },
   signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    await reader.git(['merge-base', '--is-ancestor', ancestor, commit], signal);
-    return true;
-  } catch (error) {
-    signal.throwIfAborted();
-    // 1: it is not; 128: it is not even here.
-    if (error instanceof GitProcessError && error.exitCode !== null) return false;
-    throw error;
-  }
+): Promise<readonly string[]> {
+  const { tip, from, directory, max } = request;
+  const range = [tip, ...(from === undefined ? [] : [`^${from}`])];
+  const most = max === undefined ? [] : [`--max-count=${max}`];
+  return idsOf(await reader.git(['rev-list', '--first-parent', ...most, ...range, '--', directory], signal));
+}
+
+function idsOf(list: Buffer): readonly string[] {
+  return list.toString('latin1').split('\n').filter(isObjectId);
 }

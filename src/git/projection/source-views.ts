@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { RepositoryReader } from '../repository-reader.ts';
 import type { AcceptedPush, ProjectionTarget } from './projection-target.ts';
+import { stretchesOf, type FoundMoves, type Stretch } from './stretches.ts';
 
 const CACHE_BYTES = 16 * 1024 * 1024;
 const MAX_VIEWS = 32;
+/** Moves of layouts, by tip. */
+const MAX_FOUND = 1000;
 
 /** A shared repository as the projections see it, and which of them are known to hold what its branch holds. */
 export class SourceView implements Disposable {
@@ -11,6 +14,7 @@ export class SourceView implements Disposable {
   readonly #ref: string;
   #tip: string | undefined;
   readonly #good = new Set<string>();
+  readonly #found: FoundMoves = new Map();
 
   constructor(deps: { readonly path: string; readonly branch: string }) {
     this.reader = new RepositoryReader({ path: deps.path, cacheBytes: CACHE_BYTES });
@@ -21,24 +25,34 @@ export class SourceView implements Disposable {
     return await this.reader.tip(this.#ref);
   }
 
-  isKnownGood(target: ProjectionTarget, tip: string | undefined): boolean {
-    return tip !== undefined && tip === this.#tip && this.#good.has(keyOf(target));
+  /** The places of a cluster's directory in the history of `tip`, the newest first. */
+  async stretches(
+    tip: string,
+    target: ProjectionTarget,
+    signal: AbortSignal,
+  ): Promise<readonly [Stretch, ...Stretch[]]> {
+    if (this.#found.size > MAX_FOUND) this.#found.clear();
+    return await stretchesOf(this.reader, tip, await target.places(), this.#found, signal);
   }
 
-  noteGood(target: ProjectionTarget, tip: string | undefined): void {
+  isKnownGood({ name }: ProjectionTarget, tip: string | undefined): boolean {
+    return tip !== undefined && tip === this.#tip && this.#good.has(name);
+  }
+
+  noteGood({ name }: ProjectionTarget, tip: string | undefined): void {
     if (tip !== this.#tip) {
       this.#good.clear();
       this.#tip = tip;
     }
-    this.#good.add(keyOf(target));
+    this.#good.add(name);
   }
 
   /** A push changes nothing for the clusters that it is not about: theirs stay as good as they were. */
   noteMoved(push: AcceptedPush, followed: readonly ProjectionTarget[]): void {
     if (push.oldId !== this.#tip) this.#good.clear();
     this.#tip = push.newId;
-    for (const { target } of push.changes) this.#good.delete(keyOf(target));
-    for (const target of followed) this.#good.add(keyOf(target));
+    for (const { target } of push.changes) this.#good.delete(target.name);
+    for (const { name } of followed) this.#good.add(name);
   }
 
   [Symbol.dispose](): void {
@@ -72,8 +86,4 @@ export class SourceViews implements Disposable {
     for (const view of this.#views.values()) view[Symbol.dispose]();
     this.#views.clear();
   }
-}
-
-function keyOf({ name, directories }: ProjectionTarget): string {
-  return [name, ...directories].join(' ');
 }

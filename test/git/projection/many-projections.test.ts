@@ -124,7 +124,7 @@ describe('the projections of many clusters', () => {
     await stage.write('clusters/ab/prod-us/apps/shop/secret.yaml');
     await git(stage.work, ['commit', '--quiet', '-m', 'sharded']);
     await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
-    expect(projectionOf('ab').directories).toContain('clusters/ab');
+    expect(projectionOf('ab').directory).toBe('clusters/ab');
     expect(await stage.read('ab')).toBe('');
     await stage.write('clusters/ab/README.md');
     await stage.write('clusters/ab/apps/shop/mine.yaml');

@@ -1,18 +1,20 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { EmbeddedHostDeps } from '../../../src/git/embedded-host/embedded-host.ts';
-import type { ProjectionTarget } from '../../../src/git/projection/projection-target.ts';
+import type { Places, ProjectionTarget } from '../../../src/git/projection/projection-target.ts';
 import { git, startGitServer, type GitServer } from '../git-server.ts';
 
 export const CLUSTERS = ['prod-eu', 'prod-us'] as const;
 
-export function projectionOf(slug: string): ProjectionTarget {
+/** @param places what is on record; absent: the repository was never moved */
+export function projectionOf(slug: string, places?: () => Places | undefined): ProjectionTarget {
   return {
     name: `clusters/${slug}`,
     organizationId: 'org-1',
     repository: 'acme',
     branch: 'main',
-    directories: [`clusters/${slug}`, `clusters/00/${slug}`],
+    directory: `clusters/${slug}`,
+    places: async () => places?.() ?? { now: `clusters/${slug}`, moves: [] },
   };
 }
 
@@ -22,12 +24,15 @@ export class ProjectionStage implements AsyncDisposable {
   /** Where clusters read: the same host, or one that was started after it. */
   #reading: GitServer;
   readonly work: string;
+  /** Where directories are by what is on record, by slug, where that is not the flat place. */
+  readonly places: Map<string, Places>;
   readonly #owned = new AsyncDisposableStack();
 
-  private constructor(server: GitServer, work: string) {
+  private constructor(server: GitServer, work: string, places: Map<string, Places>) {
     this.server = server;
     this.#reading = server;
     this.work = work;
+    this.places = places;
   }
 
   static async start(
@@ -36,17 +41,19 @@ export class ProjectionStage implements AsyncDisposable {
   ): Promise<ProjectionStage> {
     const server = await startGitServer(overrides);
     await server.host.ensureRepository('acme', { branch: 'main' });
-    const projections = new Map(slugs.map((slug) => [`c-${slug}`, projectionOf(slug)]));
+    const places = new Map<string, Places>();
+    const target = (slug: string): ProjectionTarget => projectionOf(slug, () => places.get(slug));
+    const projections = new Map(slugs.map((slug) => [`c-${slug}`, target(slug)]));
     const scope = slugs.map((slug) => ({ clusterId: `c-${slug}`, directory: `clusters/${slug}` }));
     server.tokens.set('write', { repository: 'acme', access: { access: 'write', scope, projections } });
     server.tokens.set('person', { repository: 'acme', access: { access: 'read' } });
     for (const slug of slugs) {
-      const access = { access: 'read', projection: projectionOf(slug) } as const;
+      const access = { access: 'read', projection: target(slug) } as const;
       server.tokens.set(`read-${slug}`, { repository: `clusters/${slug}`, access });
     }
     const work = await mkdtemp(join(server.folder, 'work-'));
     await git(work, ['clone', '--quiet', server.remote('acme', 'write'), '.']);
-    return new ProjectionStage(server, work);
+    return new ProjectionStage(server, work, places);
   }
 
   async write(path: string, text = `text of ${path}\n`): Promise<void> {
@@ -72,6 +79,21 @@ export class ProjectionStage implements AsyncDisposable {
     const id = await this.commit(slug, `install ${name}`);
     await this.push();
     return id;
+  }
+
+  /** A commit past the host that moves a directory; gives its id. */
+  async moveByHand(from: string, to: string, message = 'moved'): Promise<string> {
+    await mkdir(dirname(join(this.work, to)), { recursive: true });
+    await rename(join(this.work, from), join(this.work, to));
+    return await this.commitByHand(message);
+  }
+
+  /** Commits the work tree as it is and pushes it past the host; gives the commit's id. */
+  async commitByHand(message: string): Promise<string> {
+    await git(this.work, ['add', '-A']);
+    await git(this.work, ['commit', '--quiet', '--allow-empty', '-m', message]);
+    await git(this.work, ['push', '--quiet', this.server.path('acme'), 'HEAD:main']);
+    return git(this.work, ['rev-parse', 'HEAD']);
   }
 
   /** Git on the shared repository, past the host. */

@@ -176,11 +176,11 @@ describe('the projection of a cluster', () => {
   it('sees no change when the repository is moved to another layout', async () => {
     const id = await stage.bring('prod-eu', 'one');
     const before = await stage.read('prod-eu');
-    await git(stage.work, ['rm', '-r', '--quiet', '--cached', 'clusters']);
-    const tree = await stage.shared('rev-parse', 'main:clusters/prod-eu');
-    await git(stage.work, ['read-tree', `--prefix=clusters/00/prod-eu/`, tree]);
-    await git(stage.work, ['commit', '--quiet', '-m', 'sharded']);
-    await git(stage.work, ['push', '--quiet', stage.server.path('acme'), 'HEAD:main']);
+    const moved = await stage.moveByHand('clusters/prod-eu', 'clusters/00/prod-eu');
+    stage.places.set('prod-eu', {
+      now: 'clusters/00/prod-eu',
+      moves: [{ id: 'lmove-1', commit: moved, from: 'clusters/prod-eu', to: 'clusters/00/prod-eu' }],
+    });
     expect(await stage.read('prod-eu')).toBe(before);
     expect(await seen('prod-eu', 'clusters/00/prod-eu')).toEqual({ ...WHOLE, commits: [id] });
   });
