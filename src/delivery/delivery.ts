@@ -103,6 +103,8 @@ export interface DesiredSet {
   readonly removals: readonly Removal[];
   /** Vanished from a complete reading that can be trusted, by a cluster's own choice to prune. Absent: nothing goes. */
   readonly prunes?: readonly Prune[];
+  /** A person has looked at just these. */
+  readonly isAccepted?: boolean;
   /** The commit that it was read from is signed by one who may, which was verified. */
   readonly isSigned?: boolean;
   readonly faults: readonly SourceFault[];

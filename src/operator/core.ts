@@ -86,6 +86,13 @@ export class Core {
         this.#inventory
           .records()
           .flatMap(({ sourceKey, uid }) => (MANIFEST_KEY.test(sourceKey) ? [{ key: sourceKey, uid }] : [])),
+      memory: {
+        read: () => this.#inventory.source,
+        write: (text) => {
+          this.#inventory.source = text;
+        },
+      },
+      prunedSince: (time) => this.#inventory.prunedSince(time),
       acceptedRevision: () => this.#accepted(),
       requiresSignedCommits: () => this.#requiresSignedCommits(),
       onRewritten: deps.onRewritten,

@@ -79,6 +79,10 @@ export class ConfigMapShards {
     return all;
   }
 
+  get(key: string): string | undefined {
+    return this.#home.get(key)?.entries.get(key);
+  }
+
   get dirty(): boolean {
     return this.#shards.some((shard) => shard.dirty.size > 0);
   }

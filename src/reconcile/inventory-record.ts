@@ -36,11 +36,15 @@ export const DeletedRecord = Type.Object({
   at: Type.String(),
   /** The intent whose tombstone asked for it, once the end of the object has been reported for it. */
   reportedFor: Type.Optional(Type.String()),
+  /** It went because its file had vanished, which nobody had accepted. */
+  pruned: Type.Optional(Type.Boolean()),
 });
 export type DeletedRecord = Static<typeof DeletedRecord>;
 
 /** Data keys of the ConfigMaps: an object's UID, or this prefix and a number that is free. */
 export const DELETED_PREFIX = 'deleted.';
+/** Data key of what is to be known of the source as long as what came from it is applied. */
+export const SOURCE_KEY = 'source';
 
 const recordSchema = Compile(InventoryRecord);
 const deletedSchema = Compile(DeletedRecord);

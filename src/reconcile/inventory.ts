@@ -18,6 +18,7 @@ import {
   objectKey,
   parseDeleted,
   parseRecord,
+  SOURCE_KEY,
   type DeletedRecord,
   type InventoryRecord,
 } from './inventory-record.ts';
@@ -78,6 +79,7 @@ export class Inventory {
     const found = await this.#shards.load(signal);
     const unreadable: string[] = [];
     for (const [key, text] of this.#shards.entries()) {
+      if (key === SOURCE_KEY) continue;
       const deleted = key.startsWith(DELETED_PREFIX) ? parseDeleted(text) : undefined;
       const record = deleted === undefined ? parseRecord(text) : undefined;
       if (deleted !== undefined) this.#deleted.set(objectKey(deleted), deleted);
@@ -102,6 +104,21 @@ export class Inventory {
 
   deleted(ref: ObjectRef): DeletedRecord | undefined {
     return this.#deleted.get(objectKey(ref));
+  }
+
+  /** How many went since then because their files had vanished, which nobody had accepted. */
+  prunedSince(time: Date): number {
+    const from = time.toISOString();
+    return [...this.#deleted.values()].filter(({ pruned, at }) => pruned === true && at >= from).length;
+  }
+
+  /** What a source keeps here; it is written with the next save. */
+  get source(): string | undefined {
+    return this.#shards.get(SOURCE_KEY);
+  }
+
+  set source(text: string) {
+    this.#shards.set(SOURCE_KEY, text);
   }
 
   /** The highest pair known for an object by this name, present or since deleted. */

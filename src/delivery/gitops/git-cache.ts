@@ -1,4 +1,4 @@
-import { access, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../runtime/logger.ts';
 import type { CopyReport } from './copy-report.ts';
@@ -17,23 +17,21 @@ export interface GitCacheDeps {
   /** Read at each command, since a credential changes. */
   readonly environment: () => Readonly<Record<string, string>>;
   readonly logger: Logger;
+  /** For tests. */
+  readonly maxPacks?: number;
 }
 
 export interface Fetched {
   readonly commit: string;
   /** The branch was rewritten: the commit seen before is not behind this one. */
   readonly rewritten: boolean;
-  /** It was once, and `trustHistory` was not called since. */
-  readonly suspect: boolean;
 }
 
-/** Each fetch leaves a pack; a fresh copy is cheaper than housekeeping in a cache. */
+/** Each fetch leaves a pack; so many are made one. */
 const MAX_PACKS = 300;
 /** A README and the like beside our directory do not make the repository a shared one. */
 const MAX_OTHER_FILES = 5;
 const REF = 'refs/service/desired';
-/** In the copy, so that it outlives the process. */
-const SUSPECT_FILE = 'service-history-rewritten';
 /** More than this is no directory of manifests, and more than the operator has memory for. */
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024;
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
@@ -46,6 +44,7 @@ const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 export class GitCache {
   readonly #deps: GitCacheDeps;
   readonly #git: GitCommand;
+  readonly #maxPacks: number;
   #opened = false;
   /** Nothing but our directory is in the repository: then its contents come with each fetch, which saves a round trip. */
   #dedicated: boolean | undefined;
@@ -54,6 +53,7 @@ export class GitCache {
 
   constructor(deps: GitCacheDeps) {
     this.#deps = deps;
+    this.#maxPacks = deps.maxPacks ?? MAX_PACKS;
     this.#git = new GitCommand({ directory: deps.directory, environment: deps.environment });
   }
 
@@ -68,7 +68,9 @@ export class GitCache {
   async fetch(signal: AbortSignal): Promise<Fetched> {
     try {
       await this.prepare(signal);
-      if (!(await this.#isUsable())) throw new GitFault('broken', `the copy is gone or has ${MAX_PACKS} packs`);
+      const packs = await this.#countPacks();
+      if (packs >= this.#maxPacks && packs !== Infinity) await this.#git.text(['repack', '-a', '-d', '-q'], { signal });
+      if (!(await this.#isUsable())) throw new GitFault('broken', `the copy is gone or has ${this.#maxPacks} packs`);
       return await this.#fetchTip(signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -156,11 +158,6 @@ export class GitCache {
     }
   }
 
-  /** Nobody misses anything of what the history was before it was rewritten. */
-  async trustHistory(): Promise<void> {
-    await rm(this.#suspectFile, { force: true });
-  }
-
   /** The copy is another than at the last inspection, or filled in another way. */
   get isUninspected(): boolean {
     return this.#isUninspected;
@@ -187,16 +184,17 @@ export class GitCache {
     };
   }
 
-  get #suspectFile(): string {
-    return join(this.#deps.directory, '.git', SUSPECT_FILE);
+  async #isUsable(): Promise<boolean> {
+    return (await this.#countPacks()) < this.#maxPacks;
   }
 
-  async #isUsable(): Promise<boolean> {
+  /** Infinity where there is no copy. */
+  async #countPacks(): Promise<number> {
     try {
       const files = await readdir(join(this.#deps.directory, '.git', 'objects', 'pack'));
-      return files.filter((file) => file.endsWith('.pack')).length < MAX_PACKS;
+      return files.filter((file) => file.endsWith('.pack')).length;
     } catch {
-      return false;
+      return Infinity;
     }
   }
 
@@ -225,10 +223,7 @@ export class GitCache {
     if (commit === undefined) throw new GitFault('broken', 'the fetched commit has no id');
     this.#noteFilter(!said.includes('filtering not recognized'));
     if (commit !== known || this.#dedicated === undefined) await this.#noteKind(commit, signal);
-    const rewritten = said.includes('(forced update)');
-    if (rewritten) await writeFile(this.#suspectFile, '');
-    const suspect = rewritten || (await exists(this.#suspectFile));
-    return { commit, rewritten, suspect };
+    return { commit, rewritten: said.includes('(forced update)') };
   }
 
   #noteFilter(filtered: boolean): void {
@@ -287,11 +282,4 @@ export class GitCache {
       settings: ['fetch.negotiationAlgorithm=noop'],
     });
   }
-}
-
-async function exists(file: string): Promise<boolean> {
-  return await access(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -5,16 +5,18 @@ import { MAX_MANIFEST_BYTES } from '../../intent/rendered.ts';
 import { isSshAddress, sshAddressOf, writeSshFiles, type SshFiles } from '../../git/remote/ssh-process.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { Secret } from '../../runtime/secret.ts';
+import { Descent } from './descent.ts';
 import { DirectoryReader } from './directory-reader.ts';
 import { GitCache } from './git-cache.ts';
 import { GitCommand } from './git-command.ts';
 import { gitEnvironment } from './git-environment.ts';
 import { GitFault } from './git-fault.ts';
 import { targetIsUnusable, type GitTarget } from './git-target.ts';
+import { TrustedStanding } from './trusted-standing.ts';
 import { CommitVerifier } from './verify-commits.ts';
 
 export interface GitCopiesDeps {
-  /** Holds the copy; nothing in it may not be lost. */
+  /** Holds the copy, and beside it what was trusted of each target. */
   readonly stateDir: string;
   readonly logger: Logger;
   /** The credential changes under a copy that stays. */
@@ -28,6 +30,7 @@ export interface GitCopy {
   readonly cache: GitCache;
   readonly reader: DirectoryReader;
   readonly verifier: CommitVerifier;
+  readonly descent: Descent;
 }
 
 /** The one copy of what is read now. Another address, branch or directory has another, and the one before is removed. */
@@ -70,7 +73,14 @@ export class GitCopies implements AsyncDisposable {
     const cache = new GitCache({ directory, url, branch, path, environment, logger });
     const reader = new DirectoryReader({ cache, path, maxBytes: MAX_MANIFEST_BYTES });
     const git = new GitCommand({ directory, environment });
-    this.#copy = { key, cache, reader, verifier: new CommitVerifier({ git, directory, path }) };
+    const descent = new Descent({ git, branch, logger });
+    const verifier = new CommitVerifier({
+      git,
+      path,
+      standing: new TrustedStanding(join(stateDir, 'git-trusted', key)),
+      descent: new Descent({ git, branch, logger }),
+    });
+    this.#copy = { key, cache, reader, descent, verifier };
     return this.#copy;
   }
 

@@ -9,7 +9,7 @@ import type { Fetched } from './git-cache.ts';
 import { GitCopies } from './git-copies.ts';
 import { GitFault, gitFaultOf } from './git-fault.ts';
 import type { GitTarget } from './git-target.ts';
-import { RemovalJudge, type RemovalJudgeDeps } from './removal-judge.ts';
+import { RemovalJudge, type RemovalJudgeDeps, type Tip } from './removal-judge.ts';
 
 export interface GitSourceDeps extends RemovalJudgeDeps {
   /** Holds the copy; nothing in it may not be lost. */
@@ -48,6 +48,8 @@ export class GitSource implements Source {
   /** What was handed over last, and what it was judged by. */
   #handedOver: { readonly revision: string; readonly circumstances: string; readonly commit: string } | undefined;
   #lastFault: string | undefined;
+  /** What was applied since is of no file that was read last. */
+  #isOutrun = false;
 
   constructor(deps: GitSourceDeps) {
     this.#deps = deps;
@@ -129,7 +131,7 @@ export class GitSource implements Source {
 
   /** Nothing that `/config` or a person says asks for more than was handed over. */
   #isUpToDate(target: GitTarget): boolean {
-    if (this.#lastFault !== undefined || this.#handedOver === undefined) return false;
+    if (this.#lastFault !== undefined || this.#handedOver === undefined || this.#isOutrun) return false;
     const { revision, circumstances } = this.#handedOver;
     const isRead = target.desiredRevision === undefined || target.desiredRevision === revision;
     return isRead && circumstances === this.#judge.circumstances(target);
@@ -141,7 +143,11 @@ export class GitSource implements Source {
   }
 
   // Git has nobody to tell: the revision is recorded in the Cluster's status, and the events carry it.
-  async settle(_key: string, _outcome: Outcome): Promise<void> {}
+  async settle(key: string, { state }: Outcome): Promise<void> {
+    if ((state !== 'applied' && state !== 'unchanged') || this.#judge.isAnswered(key)) return;
+    this.#isOutrun = true;
+    this.#wake.ring();
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#target = undefined;
@@ -157,18 +163,20 @@ export class GitSource implements Source {
     | { readonly state: 'failed'; readonly fault: GitFault }
   > {
     try {
-      const { cache, reader, verifier } = await this.#copies.open(target);
+      const { cache, reader, verifier, descent } = await this.#copies.open(target);
       const fetched = await cache.fetch(signal);
       const { commit } = fetched;
       this.#noteRewrite(fetched, target);
       const untrusted = await verifier.refusal(commit, target, signal);
       if (untrusted !== undefined) throw new GitFault('untrusted', untrusted);
       const circumstances = this.#judge.circumstances(target);
-      const isAsBefore = this.#lastFault === undefined && this.#handedOver?.circumstances === circumstances;
+      const tip: Tip = { commit, goesOnFrom: (from) => descent.isShown(from, commit, signal) };
+      const isAsBefore =
+        !this.#isOutrun && this.#lastFault === undefined && this.#handedOver?.circumstances === circumstances;
       const last = isAsBefore ? this.#handedOver : undefined;
       // The same commit is the same directory, and another one mostly is too: then no file is looked at.
       const revision = commit === last?.commit ? last.revision : await reader.revision(commit, signal);
-      if (revision === last?.revision) {
+      if (revision === last?.revision && (commit === last.commit || (await this.#judge.follow(target, tip)))) {
         this.#handedOver = { revision, circumstances, commit };
         return { state: 'read', revision, set: undefined };
       }
@@ -177,8 +185,8 @@ export class GitSource implements Source {
       if (isNothingYet && target.desiredRevision === undefined && this.#deps.applied().length === 0) {
         return { state: 'read', revision, set: undefined };
       }
-      const { set, isWhole } = this.#judge.judge(directory, target, fetched.suspect);
-      if (isWhole && fetched.suspect) await cache.trustHistory();
+      this.#isOutrun = false;
+      const set = await this.#judge.judge(directory, target, tip);
       this.#handedOver = { revision, circumstances, commit };
       this.#lastFault = undefined;
       return { state: 'read', revision, set };

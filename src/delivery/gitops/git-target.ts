@@ -15,7 +15,7 @@ export interface GitTarget {
   /** Objects whose manifests vanished are deleted, behind the breaker. Absent: they are kept and reported. */
   readonly pruneOnRemoval?: boolean;
   readonly breaker?: PruneBreaker;
-  /** The revision whose vanished manifests a person accepted at the control plane. */
+  /** Which removals a person accepted at the control plane, as the condition named them. */
   readonly acceptedRemovals?: string;
   /** Whose signatures of commits count; absent: nobody looks at them. */
   readonly allowedSigners?: readonly AllowedSigner[];

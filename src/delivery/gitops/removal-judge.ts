@@ -1,25 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../runtime/clock.ts';
 import type { DesiredSet, Prune, SourceFault } from '../delivery.ts';
 import type { DirectoryReading } from './directory-reader.ts';
-import type { GitTarget } from './git-target.ts';
-import { DEFAULT_BREAKER, pruneWaits, removalsAreHeld, vanishedFiles } from './removal-breaker.ts';
+import { slugIn, type GitTarget } from './git-target.ts';
+import {
+  DEFAULT_BREAKER,
+  isBuried,
+  pruneWaits,
+  removalsAreHeld,
+  vanishedFiles,
+  type BreakerSituation,
+} from './removal-breaker.ts';
+import {
+  isSamePlace,
+  readSourceMemory,
+  type SourceLine,
+  type SourceMemory,
+  type SourceMemoryStore,
+} from './source-memory.ts';
 
 export interface RemovalJudgeDeps {
   /** What is applied now, by the manifest that brought it. */
   readonly applied: () => readonly Prune[];
-  /** A revision whose vanished files a person accepted on the cluster itself. */
+  readonly memory: SourceMemoryStore;
+  /** Objects that went since then because their files had vanished, and that nobody had accepted. */
+  readonly prunedSince: (time: Date) => number;
+  readonly clock: Clock;
+  /** What a person accepted on the cluster itself. */
   readonly acceptedRevision?: () => string | undefined;
 }
 
-export interface Judgement {
-  readonly set: DesiredSet;
-  /** Nothing that is applied is missing, or a person has looked at what is. */
-  readonly isWhole: boolean;
+/** What was fetched, and whether it goes on from another commit. */
+export interface Tip {
+  readonly commit: string;
+  readonly goesOnFrom: (commit: string) => Promise<boolean>;
 }
+
+/** Removals of so long a time are looked at as if they came at once. */
+const WINDOW_MS = 24 * 60 * 60 * 1000;
+const DIGEST_LENGTH = 32;
 
 /** Says of a reading whether it may stand for the whole of what is wanted, and what goes for it. */
 export class RemovalJudge {
   readonly #deps: RemovalJudgeDeps;
-  #lastKeys: ReadonlySet<string> | undefined;
+  /** Of the last reading. What it brings may still be on its way to the inventory. */
+  #lastKeys: ReadonlySet<string> = new Set();
+  #isHeld = true;
 
   constructor(deps: RemovalJudgeDeps) {
     this.#deps = deps;
@@ -27,52 +53,146 @@ export class RemovalJudge {
 
   /** What a verdict rests on besides the reading: with another of these the same revision is read and judged anew. */
   circumstances(target: GitTarget): string {
-    const { url, branch, path, pruneOnRemoval = false, breaker = null, acceptedRemovals = null } = target;
+    const { url, branch, path, pruneOnRemoval = false, breaker = null } = target;
     const trust = [target.allowedSigners ?? null, target.trustedRevision ?? null];
-    const accepted = [acceptedRemovals, this.#deps.acceptedRevision?.() ?? null];
-    return JSON.stringify([url, branch, path, pruneOnRemoval, breaker, ...accepted, ...trust]);
+    return JSON.stringify([url, branch, path, pruneOnRemoval, breaker, this.#offered(target), ...trust]);
   }
 
-  judge(reading: DirectoryReading, target: GitTarget, isRewritten: boolean): Judgement {
+  /** A file that came to be applied only after it was taken away again. */
+  isAnswered(key: string): boolean {
+    return this.#lastKeys.has(key);
+  }
+
+  /** Another commit with the directory as it was judged last; false where it has to be judged anew. */
+  async follow(target: GitTarget, tip: Tip): Promise<boolean> {
+    const memory = readSourceMemory(this.#deps.memory);
+    if (!(await goesOn(memory, target, tip))) return false;
+    if (!this.#isHeld) this.#write({ ...memory, line: lineOf(target, tip) });
+    return true;
+  }
+
+  async judge(reading: DirectoryReading, target: GitTarget, tip: Tip): Promise<DesiredSet> {
     const { revision, objects, removals, faults, paths } = reading;
     const prunes = target.pruneOnRemoval === true;
-    const situation = {
-      revision,
-      path: target.path,
-      before: this.#before(prunes),
-      present: new Set(paths),
-      buried: new Set(removals.map(({ tombstone }) => `${tombstone.namespace}/${tombstone.name}`)),
-      prunes,
-      isRewritten,
-      faults,
+    const memory = readSourceMemory(this.#deps.memory);
+    const present = new Set(paths);
+    const buried = new Set(removals.map(({ tombstone }) => `${tombstone.namespace}/${tombstone.name}`));
+    const lacks = [...this.#lastKeys].some((key) => !present.has(key) && !isBuried(key, buried));
+    this.#lastKeys = present;
+    const applied = this.#deps.applied();
+    const all = { revision, path: target.path, ...slugIn(target), before: applied, present, buried, prunes, faults };
+    const gone = vanishedFiles(all);
+    // What lacks nothing may be what is gone on from, wherever it comes from; this is asked only where it matters.
+    const isWhole = gone.length === 0 && !lacks;
+    const isOurs =
+      isWhole || (memory.line === undefined ? applied.length === 0 && !lacks : await goesOn(memory, target, tip));
+    const names = namesOf(revision, target, gone);
+    const isAccepted = prunes && gone.length > 0 && this.#isAccepted(memory, { revision, isOurs, names, gone }, target);
+    const reported = new Set(prunes ? [] : memory.gone);
+    const situation: BreakerSituation = {
+      ...all,
+      before: applied.filter(({ key }) => !reported.has(key)),
+      prunedLately: this.#deps.prunedSince(this.#windowStart(memory)),
+      acceptance: isOurs ? names.ours : names.foreign,
+      ...(isOurs ? {} : { otherHistory: otherHistory(memory, target) }),
     };
-    const isAccepted = revision === this.#deps.acceptedRevision?.() || revision === target.acceptedRemovals;
     const held = isAccepted ? undefined : removalsAreHeld(situation, target.breaker ?? DEFAULT_BREAKER);
+    this.#isHeld = held !== undefined;
     const waits = held ?? pruneWaits(situation);
-    const gone = vanishedFiles(situation);
-    const all: readonly SourceFault[] = waits === undefined ? faults : [waits, ...faults];
-    const set: DesiredSet = {
+    const { granted: _ended, ...kept } = memory;
+    this.#write({
+      ...kept,
+      ...(isAccepted || (isOurs && held === undefined) ? { line: lineOf(target, tip) } : {}),
+      ...(held === undefined ? { gone: gone.map(({ key }) => key) } : {}),
+      ...this.#grants(memory, { revision, prunes, isAccepted, gone }, target),
+    });
+    const told: readonly SourceFault[] = waits === undefined ? faults : [waits, ...faults];
+    return {
       revision,
       scope: held === undefined ? 'complete' : 'partial',
       objects,
       removals,
-      faults: all,
+      faults: told,
       ...(isSigned(target) ? { isSigned: true } : {}),
       ...(prunes && waits === undefined && gone.length > 0 ? { prunes: gone } : {}),
+      ...(isAccepted ? { isAccepted: true } : {}),
     };
-    if (held === undefined) this.#lastKeys = new Set(paths);
-    return { set, isWhole: gone.length === 0 || isAccepted };
   }
 
-  /**
-   * Only what was applied can be lost: a file that never could be is cleaned up freely. Where nothing is pruned, what had
-   * vanished by the last whole listing, and was reported, is not counted again.
-   */
-  #before(prunes: boolean): readonly Prune[] {
-    const applied = this.#deps.applied();
-    const known = this.#lastKeys;
-    return prunes || known === undefined ? applied : applied.filter(({ key }) => known.has(key));
+  #isAccepted(
+    memory: SourceMemory,
+    found: { revision: string; isOurs: boolean; names: AcceptanceNames; gone: readonly Prune[] },
+    target: GitTarget,
+  ): boolean {
+    const { revision, isOurs, names, gone } = found;
+    const { granted } = memory;
+    if (isOurs && granted?.revision === revision && gone.every(({ uid }) => granted.uids.includes(uid))) return true;
+    // What was accepted of another history stands once that is ours, and never the other way round.
+    const good = isOurs ? [names.ours, names.foreign] : [names.foreign];
+    return this.#offered(target).some((text) => good.includes(text) && memory.void?.includes(text) !== true);
   }
+
+  #grants(
+    memory: SourceMemory,
+    now: { revision: string; prunes: boolean; isAccepted: boolean; gone: readonly Prune[] },
+    target: GitTarget,
+  ): Partial<Pick<SourceMemory, 'granted' | 'void' | 'countsFrom'>> {
+    const { revision, prunes, isAccepted, gone } = now;
+    const offered = this.#offered(target);
+    const isNew = isAccepted && memory.granted?.revision !== revision;
+    return {
+      void: offered.filter((text) => !prunes || memory.void?.includes(text) === true),
+      ...(isNew ? { countsFrom: this.#deps.clock.now().toISOString() } : {}),
+      ...(isAccepted ? { granted: { revision, uids: gone.map(({ uid }) => uid) } } : {}),
+    };
+  }
+
+  #offered(target: GitTarget): readonly string[] {
+    return [target.acceptedRemovals, this.#deps.acceptedRevision?.()].filter((text) => text !== undefined);
+  }
+
+  #windowStart({ countsFrom }: SourceMemory): Date {
+    const start = this.#deps.clock.now().getTime() - WINDOW_MS;
+    const accepted = countsFrom === undefined ? Number.NaN : Date.parse(countsFrom);
+    return new Date(Number.isNaN(accepted) ? start : Math.max(start, accepted));
+  }
+
+  #write(memory: SourceMemory): void {
+    this.#deps.memory.write(JSON.stringify(memory));
+  }
+}
+
+interface AcceptanceNames {
+  readonly ours: string;
+  readonly foreign: string;
+}
+
+/**
+ * What a person accepts: that exactly these objects go, for this directory, read from there. So it is used up by their end,
+ * and says nothing of objects that are made later, nor of the same tree in another history.
+ */
+function namesOf(revision: string, target: GitTarget, gone: readonly Prune[]): AcceptanceNames {
+  const { url, branch, path } = target;
+  const objects = gone.map(({ key, uid }) => `${key} ${uid}`).sort();
+  const name = (isOurs: boolean): string => {
+    const text = JSON.stringify([isOurs, url, branch, path, revision, objects]);
+    return `${revision}@${createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH)}`;
+  };
+  return { ours: name(true), foreign: name(false) };
+}
+
+async function goesOn({ line }: SourceMemory, target: GitTarget, { goesOnFrom }: Tip): Promise<boolean> {
+  return line !== undefined && isSamePlace(line, target) && (await goesOnFrom(line.commit));
+}
+
+function lineOf({ url, branch, path }: GitTarget, { commit }: Tip): SourceLine {
+  return { url, branch, path, commit };
+}
+
+function otherHistory({ line }: SourceMemory, target: GitTarget): string {
+  if (line === undefined) return 'it is not known any more which commit was applied last';
+  if (isSamePlace(line, target)) return 'the branch was rewritten or went back';
+  return `this is another repository, branch or directory than ${line.url} ${line.branch} /${line.path}, which was applied last`;
 }
 
 /** What is not signed as it must be is not read at all. */

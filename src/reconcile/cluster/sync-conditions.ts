@@ -18,10 +18,18 @@ interface BadItem {
 /**
  * `Synced` and `RemovedWithoutTombstone` of the Cluster's status, from the last pass. Each has a reason and a message
  * that names every bad item (bounded; says how many more). `lastTransitionTime` is left to who merges them. A pass over a
- * part of the source says nothing of what vanished: `RemovedWithoutTombstone` stays as the last whole pass left it.
+ * part of the source says nothing of what vanished: `RemovedWithoutTombstone` stays as the last whole pass left it, unless
+ * that is what keeps the source from being taken for whole.
  */
 export function syncConditions(report: ApplyReport): readonly Omit<Condition, 'lastTransitionTime'>[] {
-  return report.complete ? [synced(report), removedWithoutTombstone(report)] : [synced(report)];
+  if (report.complete) return [synced(report), removedWithoutTombstone(report)];
+  const isHeld = report.faults.some(({ reason }) => reason === Reason.RemovalsHeld);
+  return isHeld ? [synced(report), removalsHeld()] : [synced(report)];
+}
+
+function removalsHeld(): Omit<Condition, 'lastTransitionTime'> {
+  const message = 'files of applied objects are gone, and nothing is taken for removed; Synced names them';
+  return { type: 'RemovedWithoutTombstone', status: 'Unknown', reason: Reason.RemovalsHeld, message };
 }
 
 function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {

@@ -14,6 +14,10 @@ function files(names: string, content: string | null = ''): Record<string, strin
 const prunes = (set: DesiredSet): string =>
   (set.prunes ?? []).map(({ key, uid }) => (uid === `uid of ${key}` ? key.slice(10, -5) : `? ${uid}`)).join('');
 
+/** What a person would say who accepts what is held. */
+const acceptanceOf = (set: DesiredSet): string =>
+  /--revision ([0-9a-f]{40}@[0-9a-f]{32}),/.exec(set.faults[0]?.message ?? '')?.[1] ?? '';
+
 /** In short: the scope, what goes, and why not. */
 function told(set: DesiredSet): string {
   const faults = set.faults.map(({ reason, message }) => `${reason}: ${message.replace(/[;(].*$/s, '').trim()}`);
@@ -58,20 +62,35 @@ describe('a cluster that prunes', () => {
     expect((await run.next()).faults[0]?.reason).toBe('RemovalsHeld');
   });
 
-  it('goes on once a person accepts the revision at the control plane, and for no other revision', async () => {
+  it('goes on once a person accepts just this, and for nothing else', async () => {
     using remote = new GitRemote();
     await using run = await started(remote, 'abcd');
     remote.push({ ...files('abcd', null), ...files('z') });
     run.tell({ pruneOnRemoval: true });
-    const { revision = '' } = await run.next();
-    run.tell({ pruneOnRemoval: true, acceptedRemovals: 'f'.repeat(40) });
-    expect((await run.next()).faults[0]?.reason).toBe('RemovalsHeld');
-    run.tell({ pruneOnRemoval: true, acceptedRemovals: revision });
+    const set = await run.next();
+    const accepted = acceptanceOf(set);
+    expect(set.faults[0]?.message).toContain(
+      `if this is meant: servicectl clusters accept-removals eu --revision ${accepted}, or on the cluster: kubectl ` +
+        `-n service-system annotate --overwrite clusters.ops.service.io --all ops.service.io/accept-removals=${accepted}`,
+    );
+    // A tree alone does not say what goes for it.
+    for (const other of [set.revision ?? '', `${set.revision}@${'f'.repeat(32)}`]) {
+      run.tell({ pruneOnRemoval: true, acceptedRemovals: other });
+      expect((await run.next()).faults[0]?.reason).toBe('RemovalsHeld');
+    }
+    run.tell({ pruneOnRemoval: true, acceptedRemovals: accepted });
     expect(told(await run.next())).toBe('complete | prunes abcd');
-    remote.push(files('y'));
-    run.tell({ pruneOnRemoval: true, acceptedRemovals: revision });
-    // They are still applied: the next revision is judged anew.
-    expect((await run.next()).faults[0]?.message).toContain('has lost 4 of 5 applied manifests');
+    // The same tree once more, of which other objects are missing.
+    remote.push(files('vwxy'));
+    run.tell({ pruneOnRemoval: true, acceptedRemovals: accepted });
+    await run.next();
+    remote.push(files('vwxy', null));
+    run.tell({ pruneOnRemoval: true, acceptedRemovals: accepted });
+    const again = await run.next();
+    expect([again.revision, told(again)]).toEqual([
+      set.revision,
+      'partial | prunes nothing | RemovalsHeld: the directory clusters/eu has lost 4 of 5 applied manifests and no tombstone says so',
+    ]);
   });
 
   it('lets nothing go while a file of the directory cannot be read, and says so', async () => {
@@ -115,7 +134,7 @@ describe('a cluster that prunes', () => {
     remote.push(files('a', null));
     run.tell({ pruneOnRemoval: true });
     const held =
-      'partial | prunes nothing | RemovalsHeld: the branch was rewritten, and the directory clusters/eu lacks 1 applied manifests since and no tombstone says so';
+      'partial | prunes nothing | RemovalsHeld: the branch was rewritten or went back, and the directory clusters/eu lacks 1 applied manifests since and no tombstone says so';
     expect(told(await run.next())).toBe(held);
     remote.push(files('i'));
     run.tell({ pruneOnRemoval: true });
@@ -123,6 +142,7 @@ describe('a cluster that prunes', () => {
     await using other = new SourceRun(remote, {
       applied: () => [{ key: 'apps/shop/a.yaml', uid: 'u' }, ...uids('bcdefgh')],
     });
+    other.memory = run.memory;
     other.tell({ pruneOnRemoval: true });
     expect(told(await other.next())).toBe(held);
 

@@ -4,6 +4,7 @@ import type { CopyCondition } from '../../../src/delivery/gitops/copy-report.ts'
 import { GitSource, type GitSourceDeps } from '../../../src/delivery/gitops/git-source.ts';
 import type { GitTarget } from '../../../src/delivery/gitops/git-target.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
+import { readSourceMemory, type SourceMemory } from '../../../src/delivery/gitops/source-memory.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { GitRemote } from './git-remote.ts';
 
@@ -16,6 +17,9 @@ export class SourceRun implements AsyncDisposable {
   /** What an apply loop would have applied of the sets so far. */
   readonly #applied = new Set<string>();
   #accepted: string | undefined;
+  /** What stands with the inventory. Give it to the next source of the same cluster. */
+  memory: string | undefined;
+  pruned = 0;
   readonly #remote: GitRemote;
   readonly #source: GitSource;
   readonly #stop = new AbortController();
@@ -31,6 +35,13 @@ export class SourceRun implements AsyncDisposable {
       random: () => 0,
       logger: createLogger('test', 'silent'),
       applied: () => [...this.#applied].map((key) => ({ key, uid: `uid of ${key}` })),
+      memory: {
+        read: () => this.memory,
+        write: (text) => {
+          this.memory = text;
+        },
+      },
+      prunedSince: () => this.pruned,
       onCopy: (condition) => void this.copies.push(condition),
       acceptedRevision: () => this.#accepted,
       onRewritten: (message) => void this.rewrites.push(message),
@@ -50,6 +61,16 @@ export class SourceRun implements AsyncDisposable {
       ...(change.desiredRevision === undefined ? { desiredRevision: this.#remote.treeOf(path) } : {}),
       ...change,
     });
+  }
+
+  get known(): SourceMemory {
+    return readSourceMemory({ read: () => this.memory, write: () => undefined });
+  }
+
+  /** An item of a set was applied. */
+  async settle(key: string): Promise<void> {
+    this.#applied.add(key);
+    await this.#source.settle(key, { state: 'applied' });
   }
 
   /** A person accepts what vanished. */
@@ -73,6 +94,7 @@ export class SourceRun implements AsyncDisposable {
     this.#next = undefined;
     if (result.done === true) throw new Error('the source ended');
     for (const { key } of result.value.objects) this.#applied.add(key);
+    for (const { key } of result.value.prunes ?? []) this.#applied.delete(key);
     for (const { tombstone } of result.value.removals)
       this.#applied.delete(`apps/${tombstone.namespace}/${tombstone.name}.yaml`);
     return result.value;
