@@ -20,7 +20,16 @@ export interface FilePatches {
 const MAX_FILES = 200;
 const MAX_PATCH_CHARACTERS = 128 * 1024;
 const MAX_ALL_CHARACTERS = 2 * 1024 * 1024;
-const PLAIN = ['--no-color', '--no-renames', '--no-ext-diff', '--no-textconv', '-r', '--no-commit-id', '--root'];
+const PLAIN = [
+  '--no-color',
+  '--no-renames',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--text',
+  '-r',
+  '--no-commit-id',
+  '--root',
+];
 const STATUS = { A: 'added', D: 'removed' } as const;
 
 /** What differs between two commits or trees, or, without `from`, what a root commit brings. */
@@ -42,7 +51,9 @@ export async function filePatches(
     const shown = files.map(({ path }) => path);
     const text = await query(['diff-tree', ...PLAIN, '-p', ...ends, ...limit(shown)], signal);
     // A line of a file begins with a space, a sign or a backslash, so this is where a file's patch begins.
-    const patches = text.split(/^(?=diff --git )/m).filter((part) => part.startsWith('diff --git '));
+    // Only a line feed ends one: a file may hold what a regular expression takes for the end of a line.
+    const parts = `\n${text}`.split('\ndiff --git ').slice(1);
+    const patches = parts.map((part, at) => `diff --git ${part}${at < parts.length - 1 ? '\n' : ''}`);
     return bounded(files, patches.length === files.length ? patches : [], all.length > files.length);
   } catch (error) {
     // More than a process may say: it moves or imports very much at once.

@@ -1,6 +1,7 @@
 import { AppError } from '../../protocol/app-error.ts';
 import { EMPTY_TREE_ID } from '../../git/git-object.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { pinsIn } from '../store/proposals.ts';
 import type { ProposalRow } from '../store/schema.ts';
 
 /** Longest patch of one file that is shown, in UTF-16 units; a longer one is cut at a line. */
@@ -61,9 +62,17 @@ export class ProposalDiffs {
         return await reader.diff({ ...commits, base: EMPTY_TREE_ID }, signal);
       });
       const shownBase = merged === null ? base : commits.base;
-      return { ...(shownBase === null ? {} : { base: shownBase }), head: commits.head, files: parseDiff(text) };
+      const files = parseDiff(text);
+      // What is merged was looked at before, and may have come about in any way on its host.
+      if (merged === null && !showsPins(files, row)) {
+        const message =
+          'its diff does not show all that would be merged; do not approve it, and read its branch with git itself';
+        throw new AppError('conflict', `proposal ${row.id}: ${message}`);
+      }
+      return { ...(shownBase === null ? {} : { base: shownBase }), head: commits.head, files };
     } catch (error) {
       stop.throwIfAborted();
+      if (error instanceof AppError) throw error;
       this.#deps.logger.warn({ err: error, proposalId: row.id }, 'the diff of a proposal cannot be read');
       const gone = row.branch_settled_at !== null && merged === null;
       const why = gone ? 'its branch was deleted when it was closed' : 'the repository cannot be read now; try again';
@@ -72,23 +81,26 @@ export class ProposalDiffs {
   }
 }
 
-/** Takes `git diff --full-index` apart into its files. */
+/**
+ * Takes `git diff --full-index` apart into its files. A line ends at a line feed and nowhere else: a file may hold what
+ * other readers take for the end of one, and would end its patch as it liked.
+ */
 export function parseDiff(text: string): FileDiff[] {
-  return text
-    .split(/^diff --git .*\n/m)
+  return `\n${text}`
+    .split('\ndiff --git ')
     .slice(1)
-    .map((part) => {
-      const [, before = '', after = ''] = /^index ([0-9a-f]+)\.\.([0-9a-f]+)/m.exec(part) ?? [];
-      const patchAt = part.search(/^--- /m);
-      const patch = patchAt === -1 ? '' : part.slice(patchAt);
-      const status = /^new file mode/m.test(part.slice(0, Math.max(0, patchAt)))
-        ? 'added'
-        : /^deleted file mode/m.test(part.slice(0, Math.max(0, patchAt)))
-          ? 'deleted'
-          : 'modified';
+    .map((part, index, parts) => {
+      const lines = (index < parts.length - 1 ? `${part}\n` : part).split('\n').slice(1);
+      const patchAt = lines.findIndex((line) => line.startsWith('--- '));
+      const header = patchAt === -1 ? lines : lines.slice(0, patchAt);
+      const patch = patchAt === -1 ? '' : lines.slice(patchAt).join('\n');
+      const blobs = header.find((line) => line.startsWith('index ')) ?? '';
+      const [, before = '', after = ''] = /^index ([0-9a-f]+)\.\.([0-9a-f]+)/.exec(blobs) ?? [];
+      const has = (start: string): boolean => header.some((line) => line.startsWith(start));
+      const status = has('new file mode') ? 'added' : has('deleted file mode') ? 'deleted' : 'modified';
       const cut = patch.length <= MAX_PATCH ? patch : patch.slice(0, patch.lastIndexOf('\n', MAX_PATCH) + 1);
       return {
-        path: pathIn(patch, status),
+        path: pathIn(lines.slice(patchAt, patchAt + 2), status),
         status,
         ...(/^0+$/.test(before) ? {} : { before }),
         ...(/^0+$/.test(after) ? {} : { after }),
@@ -98,7 +110,17 @@ export function parseDiff(text: string): FileDiff[] {
     });
 }
 
-function pathIn(patch: string, status: FileDiff['status']): string {
-  const side = status === 'deleted' ? /^--- (?:a\/)?(.*?)\t?$/m : /^\+\+\+ (?:b\/)?(.*?)\t?$/m;
-  return side.exec(patch)?.[1] ?? '';
+function pathIn([before = '', after = '']: readonly string[], status: FileDiff['status']): string {
+  const side = status === 'deleted' ? before.replace(/^--- (?:a\/)?/, '') : after.replace(/^\+{3} (?:b\/)?/, '');
+  return side.replace(/\t$/, '');
+}
+
+/** Whether each pinned blob is in the diff with what it becomes. The first commit of a branch holds more than them. */
+function showsPins(files: readonly FileDiff[], row: ProposalRow): boolean {
+  return pinsIn(row).every(({ path, before, after }) =>
+    files.some((file) => {
+      const isIt = file.path.endsWith(`/${path}`) && file.before === before && file.after === after;
+      return isIt && (file.patch !== '' || before === after);
+    }),
+  );
 }
