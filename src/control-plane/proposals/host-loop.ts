@@ -48,7 +48,7 @@ class Busy extends Error {}
  * ```
  *
  * In a minute a repository with open proposals costs one request, for the list of what changed, however many there are; a
- * request that changed costs two to four more. A host that limits requests is left alone for all its repositories.
+ * request that changed costs one or two more. A host that limits requests is left alone for all its repositories.
  */
 export class HostLoop {
   readonly #deps: HostLoopDeps;
