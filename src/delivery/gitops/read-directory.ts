@@ -28,19 +28,30 @@ export type DirectoryFile =
     }
   | { readonly kind: 'fault'; readonly key: string; readonly fault: SourceFault };
 
-const OUR_FOLDERS = [APPS_FOLDER, OPERATIONS_FOLDER, TOMBSTONES_FOLDER];
+const OUR_FOLDERS: readonly string[] = [APPS_FOLDER, OPERATIONS_FOLDER, TOMBSTONES_FOLDER];
 
 /**
  * Which entries of a listing are ours to read, by their path from the cluster's directory (`prefix`, with its slash). What
- * lies in our folders and is not where a manifest or a tombstone stands is a fault; anything else is a person's own file.
+ * lies in our folders and is not where a manifest or a tombstone stands is a fault; anything else is a person's own file. But
+ * not in a folder that can only be one of ours by a slip: what was moved there has not vanished.
  */
 export function directoryFiles(entries: readonly TreeEntry[], prefix: string): readonly DirectoryFile[] {
   const files: DirectoryFile[] = [];
+  const slips = new Map<string, { readonly ours: string; readonly first: string; count: number }>();
   for (const { mode, type, id, path } of entries) {
     if (!path.startsWith(prefix) || type === 'tree') continue;
     const key = path.slice(prefix.length);
     const place = parseLayoutPath(key);
-    if (place?.kind === 'readme' || !OUR_FOLDERS.includes(key.split('/')[0] ?? '')) continue;
+    const [folder = ''] = key.split('/');
+    if (place?.kind === 'readme') continue;
+    if (!OUR_FOLDERS.includes(folder)) {
+      const ours = slipOf(key);
+      if (ours === undefined) continue;
+      const slip = slips.get(folder) ?? { ours, first: key, count: 0 };
+      slip.count += 1;
+      slips.set(folder, slip);
+      continue;
+    }
     if (mode === '120000' || type !== 'blob') {
       const nature = mode === '120000' ? 'a symbolic link' : 'a submodule';
       files.push(
@@ -48,13 +59,34 @@ export function directoryFiles(entries: readonly TreeEntry[], prefix: string): r
       );
     } else if (place === undefined) {
       const expected = key.startsWith(`${TOMBSTONES_FOLDER}/`) ? '<namespace>/<name>.json' : '<namespace>/<name>.yaml';
-      const [folder = ''] = key.split('/');
       files.push(faultAt(key, Reason.ManifestRefused, `${key}: is not at ${folder}/${expected}, so it is not read`));
     } else {
       files.push({ kind: 'file', key, id, place });
     }
   }
-  return files;
+  const faults = [...slips].map(([folder, { ours, first, count }]) => {
+    const named = count === 1 ? first : `${first} and ${count - 1} more`;
+    const message = `${folder}: is not ${ours}, so what is in it is not read (${named}); rename it to ${ours}, or to what nobody takes for that`;
+    return faultAt(folder, Reason.ManifestRefused, message);
+  });
+  return [...faults, ...files];
+}
+
+/** The folder of ours that this file would lie in but for the case of a letter or one letter: `Apps/`, `app/`. */
+function slipOf(key: string): string | undefined {
+  const [folder = '', ...rest] = key.split('/');
+  return OUR_FOLDERS.find(
+    (ours) => isOneEditAway(folder.toLowerCase(), ours) && parseLayoutPath([ours, ...rest].join('/')) !== undefined,
+  );
+}
+
+/** The same, or one letter more, less, another, or two that changed places. */
+function isOneEditAway(a: string, b: string): boolean {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  const [restA, restB] = [a.slice(at), b.slice(at)];
+  if (restA.slice(1) === restB.slice(1) || restA.slice(1) === restB || restA === restB.slice(1)) return true;
+  return restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2);
 }
 
 /** Reads one file. `content` is its bytes, or its size where that is over the limit. Never throws. */
