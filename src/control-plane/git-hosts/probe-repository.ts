@@ -37,6 +37,9 @@ export interface Probed {
   readonly of?: 'read' | 'api';
 }
 
+/** Begins what a probe says where the branch is not made yet. */
+export const NO_BRANCH = 'there is no branch';
+
 const parseResult = compileParser(ProbeResult);
 const MAX_MESSAGE = 600;
 const READ_TIMEOUT_MS = 30_000;
@@ -77,7 +80,7 @@ async function probe(
   }
   const notes: string[] = [];
   if (!advertised.value.refs.has(`refs/heads/${branch}`)) {
-    notes.push(`there is no branch ${branch} yet; the first commit makes it`);
+    notes.push(`${NO_BRANCH} ${branch} yet; the first commit makes it, and a proposal needs one before`);
   }
   let report: HostReport = {};
   try {

@@ -8,12 +8,12 @@ import { insertMessages } from '../store/channel-messages.ts';
 import { queueMessages } from '../store/channel-outbox.ts';
 import type { Store } from '../store/open-store.ts';
 import { localName } from '../store/repositories.ts';
-import { repositoriesOfOtherHosts, storeProbe } from '../store/repository-admin.ts';
+import { repositoriesOfOtherHosts, storeProbe, wasDeliveredSince } from '../store/repository-admin.ts';
 import type { Database, RepositoryRow } from '../store/schema.ts';
 import { withProbe } from './change-repository.ts';
 import { CREDENTIAL_USES, credentialInfosOf, type CredentialUse } from './credential-info.ts';
 import type { HostAccesses } from './host-accesses.ts';
-import { probeOf, probeRepository } from './probe-repository.ts';
+import { NO_BRANCH, probeOf, probeRepository } from './probe-repository.ts';
 
 const EVERY_MS = 60_000;
 /** A probe is one or two requests; a host with hundreds of repositories is not to see them all at once. */
@@ -59,7 +59,8 @@ export class RepositoryWatch {
   async turn(stop: AbortSignal): Promise<void> {
     const rows: RepositoryRow[] = [];
     for (const row of await repositoriesOfOtherHosts(this.#deps.store.db)) rows.push(await this.#warn(row));
-    const due = rows.filter((row) => this.#isDue(row));
+    const due: RepositoryRow[] = [];
+    for (const row of rows) if (this.#isDue(row) || (await this.#hasBranchSince(row))) due.push(row);
     const workers = Array.from({ length: PROBES_AT_ONCE }, async () => {
       for (let row = due.shift(); row !== undefined; row = due.shift()) {
         stop.throwIfAborted();
@@ -75,6 +76,13 @@ export class RepositoryWatch {
     const every = last.state === 'ready' ? READY_EVERY_MS : OTHERWISE_EVERY_MS;
     const waited = this.#deps.clock.now().getTime() - Date.parse(last.at);
     return waited >= every * (1 - this.#deps.random() * SPREAD);
+  }
+
+  /** What was found then speaks of a branch that is not there yet, and a delivery has made it. */
+  async #hasBranchSince(row: RepositoryRow): Promise<boolean> {
+    const last = probeOf(row);
+    if (last?.message.includes(NO_BRANCH) !== true) return false;
+    return await wasDeliveredSince(this.#deps.store.db, row.id, last.at);
   }
 
   async #probe(row: RepositoryRow, stop: AbortSignal): Promise<void> {

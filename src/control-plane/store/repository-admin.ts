@@ -53,3 +53,16 @@ export async function storeProbe(
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
+
+/** Whether an intent of a cluster of this repository was delivered after `at`. */
+export async function wasDeliveredSince(db: Kysely<Database>, repositoryId: string, at: string): Promise<boolean> {
+  const found = await db
+    .selectFrom('intents')
+    .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
+    .select('intents.id')
+    .where('clusters.repository_id', '=', repositoryId)
+    .where('intents.delivered_at', '>', at)
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}

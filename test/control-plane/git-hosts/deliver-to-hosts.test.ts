@@ -55,7 +55,8 @@ describe('a repository of another host', () => {
           credentials: { write: { kind: 'token', username: 'robot', setAt: expect.any(String) } },
           probe: {
             state: 'ready',
-            message: 'may write; there is no branch main yet; the first commit makes it',
+            message:
+              'may write; there is no branch main yet; the first commit makes it, and a proposal needs one before',
             at: expect.any(String),
           },
         },

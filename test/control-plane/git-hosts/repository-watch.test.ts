@@ -8,7 +8,13 @@ import { openMasterKey } from '../../../src/control-plane/master-key.ts';
 import type { Store } from '../../../src/control-plane/store/open-store.ts';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { insertOrganization, openTestStore, temporaryFolder, TEST_LOGGER } from '../store/open-test-store.ts';
+import {
+  insertCluster,
+  insertOrganization,
+  openTestStore,
+  temporaryFolder,
+  TEST_LOGGER,
+} from '../store/open-test-store.ts';
 
 const TOKEN = 'a-token-that-will-end';
 const DAY_MS = 86_400_000;
@@ -68,9 +74,41 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-async function probe(): Promise<{ readonly state: string; readonly at: string }> {
+async function probe(): Promise<{ readonly state: string; readonly at: string; readonly message: string }> {
   const row = await store.db.selectFrom('repositories').selectAll().executeTakeFirstOrThrow();
   return JSON.parse(row.probe ?? '{}');
+}
+
+/** What a delivery leaves in the database. */
+async function deliverSomething(): Promise<void> {
+  await insertCluster(store, { id: 'c-1', organization_id: 'org' });
+  const at = clock.now().toISOString();
+  await store.write(async (trx) => {
+    await trx.updateTable('clusters').set({ repository_id: 'repo' }).where('id', '=', 'c-1').execute();
+    await trx
+      .insertInto('intents')
+      .values({
+        id: 'int-1',
+        organization_id: 'org',
+        cluster_id: 'c-1',
+        target_kind: 'ApplicationInstance',
+        namespace: 'shop',
+        name: 'podinfo',
+        generation: 1,
+        action: 'install',
+        record: '{}',
+        idempotency_key: 'k',
+        state: 'delivered',
+        reason: null,
+        requested_by: 'admin',
+        recovery_values: null,
+        accepted_at: at,
+        delivered_at: at,
+        applied_at: null,
+        ready_at: null,
+      })
+      .execute();
+  });
 }
 
 async function told(): Promise<string[]> {
@@ -117,5 +155,18 @@ describe('the watch over repositories of other hosts', () => {
       'repository fleet is forbidden: the Git host answered 401',
       expect.stringMatching(/^repository fleet is ready: may write/),
     ]);
+  });
+
+  it('looks again at the next turn when a delivery has made the branch that was not there', async () => {
+    await watch.turn(NEVER);
+    const first = await probe();
+    expect(first.message).toContain('there is no branch main yet');
+    clock.advance(60_000);
+    await watch.turn(NEVER);
+    expect(await probe()).toEqual(first);
+    await deliverSomething();
+    clock.advance(60_000);
+    await watch.turn(NEVER);
+    expect((await probe()).at).not.toBe(first.at);
   });
 });

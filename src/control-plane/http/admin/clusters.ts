@@ -1,7 +1,7 @@
 import { deliverableNow } from '../../../delivery/select-delivery.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { appendAudit } from '../../store/audit.ts';
-import { changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
+import { acceptRemovals, changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
 import type { ClusterRow } from '../../store/schema.ts';
 import { securityOf } from '../../cluster-settings.ts';
 import {
@@ -16,9 +16,10 @@ import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { CreateCluster, PatchCluster } from './cluster-schemas.ts';
 import { viewCluster } from './cluster-view.ts';
-import { createCluster } from './create-cluster.ts';
+import { createCluster, type CreatedCluster } from './create-cluster.ts';
 import { refuseUnseenCertificate } from './client-authority.ts';
 import { refuseFixedFields } from './fixed-fields.ts';
+import { gitSettingsOf } from '../../git-settings.ts';
 import { changeGitSettings, gitSettingsText, refuseWithoutGit } from './git-change.ts';
 import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
@@ -29,8 +30,9 @@ import { answerPage, PageQuery, readPage } from './page.ts';
 export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
   app.post('/clusters', { schema: { body: CreateCluster } }, async (request, reply) => {
     const admin = adminOf(request);
-    const { row, registration } = await createCluster(deps, admin, request.body);
-    const warnings = warningsOf(row);
+    const created = await createCluster(deps, admin, request.body);
+    const { row, registration } = created;
+    const warnings = warningsOf(created);
     return await reply.code(201).send({
       cluster: await viewCluster(deps, row, admin.organization.name),
       registrationToken: registration.token.expose(),
@@ -103,6 +105,8 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
         });
       }
       if (change.git_settings !== undefined) {
+        if (!gitSettingsOf({ git_settings: change.git_settings }).pruneOnRemoval)
+          await acceptRemovals(trx, row.id, null);
         await appendAudit(trx, {
           organizationId: organization.id,
           at: deps.clock.now().toISOString(),
@@ -126,11 +130,22 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
 }
 
 /** What is taken and does not do yet what its name says. */
-function warningsOf({ id: clusterId, connectivity_mode: mode, repository_id: repositoryId }: ClusterRow): string[] {
-  if (deliverableNow({ clusterId, mode, repositoryId }) === undefined) return [];
-  return [
-    `connectivityMode ${mode}: this version delivers in pull and gitops mode; intents for this cluster are refused`,
-  ];
+function warningsOf({ row, madeRepository: made }: CreatedCluster): string[] {
+  const { id: clusterId, connectivity_mode: mode, repository_id: repositoryId } = row;
+  const warnings: string[] = [];
+  if (deliverableNow({ clusterId, mode, repositoryId }) !== undefined) {
+    warnings.push(
+      `connectivityMode ${mode}: this version delivers in pull and gitops mode; intents for this cluster are refused`,
+    );
+  }
+  if (made !== undefined) {
+    warnings.push(
+      `git.repository: there was no repository ${made}, so it was made on the control plane's own Git host. If another ` +
+        `was meant, delete this cluster and then the repository (servicectl repositories delete ${made}), and create ` +
+        'the cluster under another slug',
+    );
+  }
+  return warnings;
 }
 
 function securityText(json: string): string {

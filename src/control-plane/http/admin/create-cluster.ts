@@ -33,6 +33,13 @@ export interface IssuedRegistrationToken {
   readonly expiresAt: string;
 }
 
+export interface CreatedCluster {
+  readonly row: ClusterRow;
+  readonly registration: IssuedRegistrationToken;
+  /** The name of a repository that was asked for by this name, and was not there. */
+  readonly madeRepository?: string | undefined;
+}
+
 /**
  * Makes an identity record, Pending, and its first registration token. In gitops mode it has a repository: the one it
  * names, else the one that the organization's clusters share; it is made when it is first named.
@@ -43,14 +50,16 @@ export async function createCluster(
   deps: AdminDeps,
   admin: AdminIdentity,
   body: CreateCluster,
-): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
+): Promise<CreatedCluster> {
   refuseContradictions(body);
   const { repository: _, ...git } = body.git ?? {};
   const gitSettings = changeGitSettings(null, git);
   const repositoryName = body.connectivityMode === 'gitops' ? (body.git?.repository ?? DEFAULT_REPOSITORY) : undefined;
+  let madeRepository: string | undefined;
   if (repositoryName !== undefined) {
     refuseReservedName(repositoryName);
     const known = await findRepository(deps.store.db, admin.organization, repositoryName);
+    if (known === undefined) madeRepository = body.git?.repository;
     // First, so that a fault here leaves no record whose registration token nobody has seen. Another host's is there.
     if (known === undefined || known.embedded === 1) {
       await deps.host.ensureRepository(hostedName(admin.organization, repositoryName), {
@@ -60,9 +69,10 @@ export async function createCluster(
     }
   }
   try {
-    return await deps.store.write(
+    const made = await deps.store.write(
       async (trx) => await insertCluster(trx, deps, admin, body, { repositoryName, gitSettings }),
     );
+    return { ...made, madeRepository };
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new AppError('conflict', `there is a cluster ${body.slug} already; a slug is never used twice`, {

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { EntryName } from '../../../protocol/names.ts';
 import {
-  deleteRepository,
   probeWhileWaiting,
   putRepository,
   replaceCredentials,
@@ -10,6 +9,7 @@ import {
   withProbe,
   type ChangedRepository,
 } from '../../git-hosts/change-repository.ts';
+import { deleteRepository } from '../../git-hosts/delete-repository.ts';
 import { PutCredentials, PutRepository } from '../../git-hosts/repository-request.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { storeProbe } from '../../store/repository-admin.ts';
