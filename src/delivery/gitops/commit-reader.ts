@@ -10,6 +10,12 @@ export interface HistoryCommit {
   readonly parent: string | undefined;
 }
 
+/** Commits, the newest first; `ends` where the copy holds no parent of the last one. */
+export interface Line {
+  readonly ids: readonly string[];
+  readonly ends: boolean;
+}
+
 /** What is missing is not fetched: what a commit says is only asked of those that are here. */
 const LOCAL = ['remote.origin.promisor=false'];
 /** Of commits that are read at once. */
@@ -35,22 +41,34 @@ export class CommitReader {
     return found;
   }
 
+  /** The newest commits from `tip` down its first parents, as far as the copy goes, and whether it goes no further. */
+  async line(tip: string, most: number, signal: AbortSignal): Promise<Line> {
+    return await this.#list([tip], most, signal);
+  }
+
   /**
-   * Ids from `tip` down its first parents, without what `last` can reach.
+   * From `tip` down its first parents, without what `last` can reach.
    *
    * @throws GitFault where there are more than `most` of them
    */
-  async firstParents(tip: string, last: string, most: number, signal: AbortSignal): Promise<readonly string[]> {
-    const args = ['rev-list', '--first-parent', `--max-count=${most + 1}`, tip, `^${last}`, '--'];
-    const output = await this.#git.text(args, { signal, settings: LOCAL });
-    const ids = output.split('\n').filter((line) => line !== '');
-    if (ids.length > most) {
+  async since(tip: string, last: string, most: number, signal: AbortSignal): Promise<Line> {
+    const line = await this.#list([tip, `^${last}`], most + 1, signal);
+    if (line.ids.length > most) {
       throw new GitFault(
         'untrusted',
         `more than ${most} commits were made since ${last.slice(0, 12)}, too many to verify`,
       );
     }
-    return ids;
+    return line;
+  }
+
+  async #list(range: readonly string[], most: number, signal: AbortSignal): Promise<Line> {
+    const args = ['rev-list', '--first-parent', '--parents', '--ignore-missing', `--max-count=${most}`, ...range, '--'];
+    const output = await this.#git.text(args, { signal, settings: LOCAL });
+    const lines = output.split('\n').filter((line) => line !== '');
+    const ids = lines.map((line) => line.split(' ')[0] ?? '');
+    // Git shows no parent of where a shallow copy ends; what the commit itself says is another matter.
+    return { ids, ends: lines.at(-1)?.includes(' ') === false };
   }
 
   /** Tree id of the directory by commit; one is left out where the commit or the directory is not there. @throws GitFault */
