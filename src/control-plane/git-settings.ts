@@ -21,6 +21,14 @@ export const RequiredApprovals = Type.Object(
 );
 export type RequiredApprovals = Static<typeof RequiredApprovals>;
 
+/** Both: as many people and as many of each role as the one or the other asks for. */
+export function strictest(one: RequiredApprovals, other: RequiredApprovals): RequiredApprovals {
+  const roles = { ...one.roles };
+  for (const [role, count] of Object.entries(other.roles ?? {})) roles[role] = Math.max(count, roles[role] ?? 0);
+  const count = Math.max(one.count, other.count);
+  return Object.keys(roles).length === 0 ? { count } : { count, roles };
+}
+
 /** `clusters.git_settings`: what was set, and nothing of what was not. */
 export const GitSettings = Type.Object(
   {

@@ -30,7 +30,7 @@ const WAITING: readonly IntentRow['state'][] = ['accepted', 'proposed'];
 /** Stores what was decided of a proposal with all that follows from it: reviews, its intent, the audit, the channel. */
 export async function carryOut(
   trx: Kysely<Database>,
-  { row, cluster, isHosted, isRendered }: StoredStanding,
+  { row, cluster, isHosted, isRendered, required }: StoredStanding,
   { state, revision, review, dropsApprovals }: Extract<Decision, { readonly kind: 'change' }>,
   cause: Cause,
 ): Promise<void> {
@@ -59,7 +59,8 @@ export async function carryOut(
     ...(state === row.state ? {} : { close_reason: isClosed(state) ? (detail ?? null) : null }),
     ...(closes ? { closed_at: at } : {}),
     // Nobody can look at what is not rendered yet.
-    ...(dropsApprovals === true ? { pins: '[]' } : {}),
+    // What is rendered again needs what it needed before, and what is asked for now.
+    ...(dropsApprovals === true ? { pins: '[]', required_approvals: JSON.stringify(required) } : {}),
     ...cause.set,
   });
   if (state !== row.state || dropsApprovals === true) {

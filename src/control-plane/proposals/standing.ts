@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { gitSettingsOf } from '../git-settings.ts';
+import { gitSettingsOf, strictest, type RequiredApprovals } from '../git-settings.ts';
 import { listAdminTokens } from '../store/admin-tokens.ts';
 import { pinsIn, reviewsOf } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalReviewRow, ProposalRow } from '../store/schema.ts';
@@ -44,7 +44,10 @@ export async function standingsOf(
     const cluster = clusters.get(row.cluster_id);
     if (cluster === undefined) return [];
     const reviewRows = reviews.get(row.id) ?? [];
-    const { requiredApprovals: required, merge } = gitSettingsOf(cluster);
+    const { requiredApprovals, merge } = gitSettingsOf(cluster);
+    const { required_approvals: then } = row;
+    const required =
+      then === null ? requiredApprovals : strictest(JSON.parse(then) as RequiredApprovals, requiredApprovals);
     return [
       {
         row,

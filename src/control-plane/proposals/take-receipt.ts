@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { BlobPin, Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/gitops/refusal-reasons.ts';
+import { gitSettingsOf } from '../git-settings.ts';
 import { lockProposal, olderProposals, pinsIn, proposalsOfIntents, updateProposal } from '../store/proposals.ts';
 import { storeReceipt, type DeliveredIntent } from '../store/receipts.ts';
 import type { ClusterRow, Database, IntentRow, ProposalRow } from '../store/schema.ts';
@@ -65,6 +66,11 @@ async function openProposal(
 ): Promise<void> {
   const { organization_id, cluster_id, repository_id, id: intent_id, requested_by: author, slug } = intent;
   if (repository_id === null) throw new Error(`intent ${intent_id} is proposed in no repository`);
+  const cluster = await trx
+    .selectFrom('clusters')
+    .select('git_settings')
+    .where('id', '=', cluster_id)
+    .executeTakeFirstOrThrow();
   const row = {
     // One proposal for each intent: however often it is stored, it is the same.
     id: `prop-${intent_id.replace(/^int-/, '')}`,
@@ -91,6 +97,7 @@ async function openProposal(
     closed_at: null,
     close_reason: null,
     branch_settled_at: null,
+    required_approvals: JSON.stringify(gitSettingsOf(cluster).requiredApprovals),
   };
   await trx.insertInto('proposals').values(row).execute();
   await tellProposal(trx, row, 'ProposalOpened', { slug, at, once: '1' });

@@ -27,6 +27,8 @@ export interface ProposalRow {
   author: string;
   /** JSON `BlobPin[]`: what the commit changes, from which blob to which, relative to the cluster's directory. */
   pins: string;
+  /** JSON `RequiredApprovals`: at least so much as long as it is open, whatever its cluster asks for later. */
+  required_approvals: string | null;
   /** Counts how often it was rendered; an approval is for one revision. */
   revision: number;
   base_commit: string | null;

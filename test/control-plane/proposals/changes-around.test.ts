@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SkippingClock } from '../../support/skipping-clock.ts';
-import { PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
 import { ReviewedCluster } from './reviewed-cluster.ts';
 
 const clock = new SkippingClock();
@@ -42,7 +42,26 @@ describe('an open proposal, when around it', () => {
     expect((await cluster.propose({ name: 'a', action: 'update', chartVersion: '6.7.0' }))['state']).toBe('open');
   });
 
-  it('fewer approvals are asked for: what has enough is merged; more: what has not enough is not', async () => {
+  it('its author asks for fewer approvals: that counts for what is proposed afterwards alone', async () => {
+    const cluster = await ReviewedCluster.create(plane, 'bar', { requiredApprovals: { count: 2, roles: { sec: 1 } } });
+    const mallory = await cluster.token('mallory');
+    const ask = async (name: string): Promise<string> => {
+      const intent = { ...INSTALL, name };
+      const { body } = await plane.call('POST', '/clusters/bar/intents', intent, { token: mallory });
+      return String((await plane.until(String(body['id']), 'proposed'))['proposal'].id);
+    };
+    const id = await ask('before');
+    const none = { git: { requiredApprovals: { count: 0 }, merge: 'manual' } };
+    expect((await plane.call('PATCH', '/clusters/bar', none, { token: mallory })).status).toBe(200);
+    const refused = await cluster.act(id, 'merge', 'mallory');
+    expect([refused.status, refused.body['message']]).toEqual([409, expect.stringContaining('2 approvals')]);
+    expect((await cluster.show(id))['approvals'].required).toEqual({ count: 2, roles: { sec: 1 } });
+    const after = await ask('after');
+    expect((await cluster.act(after, 'merge', 'mallory')).status).toBe(200);
+    await cluster.until(after, 'merged');
+  });
+
+  it('more approvals are asked for, and then not: what has as many as when it was proposed is merged', async () => {
     const cluster = await ReviewedCluster.create(plane, 'counts', { requiredApprovals: { count: 2 } });
     const { id } = (await cluster.propose({ name: 'a' })) as { id: string };
     await cluster.act(id, 'approve');

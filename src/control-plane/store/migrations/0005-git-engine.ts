@@ -22,7 +22,7 @@ async function proposals(db: Kysely<unknown>): Promise<void> {
     db,
     'proposals',
     'id organization_id cluster_id repository_id intent_id state title branch author pins created_at updated_at',
-    'base_commit head_commit merged_commit host_url host_closed_at closed_at close_reason host_checked_at branch_settled_at',
+    'base_commit head_commit merged_commit host_url host_closed_at closed_at close_reason host_checked_at branch_settled_at required_approvals',
   )
     .addColumn('revision', 'integer', (column) => column.notNull())
     .addColumn('host_number', 'integer')
