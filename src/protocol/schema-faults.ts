@@ -28,11 +28,13 @@ export interface SchemaError {
 /**
  * Turns TypeBox's errors into faults that a person can act on: one per place and cause, with what is allowed there.
  * An unknown field comes as two errors and a union as one per branch; each becomes one fault. Of something or null, what is
- * wrong with the something is said.
+ * wrong with the something is said; of forms that differ by a constant (`kind`), what is wrong with the one that was meant.
  */
 export function faultsOf(errors: readonly SchemaError[], schema: SchemaNode): Fault[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
-  const told = new Map(unions.map((union) => [union, orNullBranch(union, schema)]));
+  const told = new Map(
+    unions.map((union) => [union, orNullBranch(union, schema) ?? meantBranch(union, errors, schema)]),
+  );
   const isPassedOver = ({ schemaPath, instancePath }: SchemaError): boolean =>
     unions.some((union) => {
       if (!instancePath.startsWith(union.instancePath) || !schemaPath.startsWith(`${union.schemaPath}/anyOf/`))
@@ -109,6 +111,27 @@ function orNullBranch({ schemaPath }: SchemaError, root: SchemaNode): string | u
   const index = branches.findIndex(({ type }) => type !== 'null');
   const isOrNull = branches.length === 2 && branches.some(({ type }) => type === 'null');
   return isOrNull && index !== -1 ? `${schemaPath}/anyOf/${index}` : undefined;
+}
+
+/** Schema path of the one branch whose constants are all as given; undefined where there are none, or several such branches. */
+function meantBranch(union: SchemaError, errors: readonly SchemaError[], root: SchemaNode): string | undefined {
+  const branches = nodeAt(root, union.schemaPath)?.anyOf ?? [];
+  const fitting = branches.flatMap(({ properties = {} }, index) => {
+    const names = Object.keys(properties).filter((name) => properties[name]?.const !== undefined);
+    const path = `${union.schemaPath}/anyOf/${index}`;
+    const isOther = errors.some(
+      ({ schemaPath, instancePath, keyword, params }) =>
+        `${schemaPath}/`.startsWith(`${path}/`) &&
+        (keyword === 'required'
+          ? instancePath === union.instancePath &&
+            names.some((name) =>
+              (params as { requiredProperties: readonly string[] }).requiredProperties.includes(name),
+            )
+          : names.some((name) => instancePath === `${union.instancePath}/${escape(name)}`)),
+    );
+    return names.length === 0 || isOther ? [] : [path];
+  });
+  return fitting.length === 1 ? fitting[0] : undefined;
 }
 
 /** A description that reads on from "must be" stands for the pattern; any other explains it. */

@@ -65,6 +65,27 @@ describe('compileParser', () => {
     expect(error.message).toBe(`${error.faults[0]?.path}: ${error.faults[0]?.message} (and 8 more)`);
   });
 
+  it('says of forms that differ by a constant what is wrong with the one that was meant', () => {
+    const forms = compileParser(
+      Type.Object({
+        write: Type.Union([
+          Type.Object({
+            kind: Type.Literal('token'),
+            token: Type.String({ pattern: '^[a-z]+$', description: 'a token' }),
+          }),
+          Type.Object({ kind: Type.Literal('ssh'), privateKey: Type.String() }),
+        ]),
+      }),
+    );
+    const faults = (write: unknown): string[] =>
+      refusalOf(() => forms({ write })).faults.map(({ path, message }) => `${path} ${message}`);
+    expect(faults({ kind: 'token', token: 'glpat-…' })).toEqual(['/write/token must be a token']);
+    expect(faults({ kind: 'ssh' })).toEqual(['/write/privateKey is required']);
+    expect(faults({ kind: 'ssh', privateKey: 7 })).toEqual(['/write/privateKey must be a string']);
+    for (const other of [{ kind: 'smoke' }, {}, 7])
+      expect(faults(other)).toEqual(['/write has none of the allowed forms']);
+  });
+
   it('names a missing field by its own path', () => {
     const error = refusalOf(() => parse({}));
     expect(error.message).toBe('/name: is required');

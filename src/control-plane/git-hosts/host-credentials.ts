@@ -19,7 +19,12 @@ export const TokenCredential = Type.Object(
     username: Type.Optional(
       Type.String({ pattern: '^[^:\\s\\u0000-\\u001f]+$', maxLength: 128, description: "a name without ':'" }),
     ),
-    token: Type.String({ pattern: '^[\\x21-\\x7e]+$', minLength: 8, maxLength: 4096, description: 'a token' }),
+    token: Type.String({
+      pattern: '^[\\x21-\\x7e]+$',
+      minLength: 8,
+      maxLength: 4096,
+      description: 'a token: visible ASCII characters',
+    }),
     expiresAt: Type.Optional(Timestamp),
   },
   { additionalProperties: false },
