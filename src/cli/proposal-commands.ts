@@ -1,6 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
+import { CliError, EXIT } from './cli-error.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
 import { diffText, proposalTable, proposalText, type ListedProposal, type ShownDiff } from './proposal-text.ts';
 
@@ -77,14 +79,36 @@ export function addProposalCommands(program: Command, deps: CliDeps): void {
     if (verb === 'comment') command.requiredOption(said, 'what is said');
     else command.option(said, 'why');
     command.action(async (id: string, { comment, revision, ...options }: ActOptions) => {
+      const looked = revision ?? (verb === 'comment' ? undefined : await requireRevision(id, verb, options, deps));
       const body = {
         ...(comment === undefined ? {} : { comment }),
-        ...(revision === undefined ? {} : { revision }),
+        ...(looked === undefined ? {} : { revision: looked }),
       };
       const proposal = await callControlPlane<ListedProposal>(options, deps, 'POST', `${at(id)}/${verb}`, body);
       deps.out(`${id}: ${stateText(proposal)}\n`);
     });
   }
+}
+
+/**
+ * Which revision was looked at has to be said where something may be merged by it; the other acts count for the current one.
+ *
+ * @throws CliError that names the current one
+ */
+async function requireRevision(
+  id: string,
+  verb: string,
+  options: ConnectionOptions,
+  deps: CliDeps,
+): Promise<number | undefined> {
+  if (verb !== 'approve' && verb !== 'merge') return undefined;
+  const { revision, title } = await callControlPlane<ListedProposal>(options, deps, 'GET', at(id));
+  const message = `say which revision of ${printable(title)} you have looked at; now it is ${revision}`;
+  throw new CliError(
+    EXIT.usage,
+    message,
+    `servicectl proposals diff ${id}, then servicectl proposals ${verb} ${id} --revision ${revision}`,
+  );
 }
 
 function stateText({ state, approvals: { given, missing } }: ListedProposal): string {

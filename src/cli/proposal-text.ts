@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { printable } from './git-views.ts';
 import { textTable } from './text-table.ts';
 
 /** A proposal as the admin API shows it, as far as it is printed. */
@@ -42,7 +43,7 @@ export interface ShownDiff {
 }
 
 export function proposalTable(items: readonly ListedProposal[]): string {
-  return textTable([
+  const table = textTable([
     ['ID', 'CLUSTER', 'STATE', 'REV', 'APPROVALS', 'AUTHOR', 'TITLE'],
     ...items.map(({ id, clusterSlug, state, revision, approvals, author, title }) => [
       id,
@@ -54,6 +55,7 @@ export function proposalTable(items: readonly ListedProposal[]): string {
       title,
     ]),
   ]);
+  return printable(table);
 }
 
 export function proposalText(proposal: ListedProposal): string {
@@ -81,12 +83,13 @@ export function proposalText(proposal: ListedProposal): string {
     const counts = droppedAt === undefined ? '' : ', which no longer counts';
     return `  ${at} ${actor}: ${kind} of revision ${revision}${counts}${comment === undefined ? '' : `: ${comment}`}\n`;
   });
-  return [...head, ...files, ...reviews].join('');
+  return printable([...head, ...files, ...reviews].join(''));
 }
 
-/** @param colours for a terminal; what a program reads has none */
+/** @param colours for a terminal, which gets nothing to act on; what a program reads is as it is */
 export function diffText({ files }: ShownDiff, colours: boolean): string {
-  const paint = (line: string): string => {
+  const paint = (raw: string): string => {
+    const line = printable(raw);
     const format = line.startsWith('@@')
       ? 'cyan'
       : line.startsWith('+')

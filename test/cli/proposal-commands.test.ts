@@ -51,7 +51,11 @@ it('lists, shows, comments on and approves a proposal, and prints a diff that gi
   const [, json] = await run('anna', 'diff', id, '-o', 'json');
   expect(JSON.parse(json)).toMatchObject({ files: expect.any(Array), head: expect.stringMatching(/^[0-9a-f]{40}$/) });
 
-  expect(await run('admin', 'approve', id)).toEqual([1, expect.stringContaining('(forbidden')]);
+  expect(await run('admin', 'approve', id, '--revision', '1')).toEqual([1, expect.stringContaining('(forbidden')]);
+  // Which revision was looked at is not guessed.
+  for (const verb of ['approve', 'merge']) {
+    expect(await run('anna', verb, id)).toEqual([2, expect.stringContaining('now it is 1')]);
+  }
   expect(await run('anna', 'approve', id, '--revision', '3')).toEqual([1, expect.stringContaining('(conflict')]);
   expect(await run('anna', 'approve', id, '--revision', 'x')).toEqual([2, expect.stringContaining('whole number')]);
   expect(await run('anna', 'approve', id, '--revision', '1')).toEqual([0, `${id}: merging\n`]);

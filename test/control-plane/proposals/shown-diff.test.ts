@@ -67,3 +67,15 @@ describe('the diff of a proposal', () => {
     expect([status, body['message']]).toEqual([409, expect.stringContaining('does not show all')]);
   });
 });
+
+describe('a comment', () => {
+  it('holds nothing that acts on a terminal or turns text around', async () => {
+    await using plane = await RunningControlPlane.start();
+    const cluster = await ReviewedCluster.create(plane, 'said');
+    const { id } = (await cluster.propose()) as { id: string };
+    for (const comment of ['\u001b[2J', 'a\u202eb', 'a\rb', 'a\u2028b', '']) {
+      expect((await cluster.act(id, 'comment', 'anna', { comment })).status).toBe(400);
+    }
+    expect((await cluster.act(id, 'comment', 'anna', { comment: 'two\nlines\tü' })).status).toBe(200);
+  });
+});

@@ -25,9 +25,18 @@ const ProposalQuery = Type.Object(
   { additionalProperties: false },
 );
 const ProposalParams = Type.Object({ proposal: Type.String({ minLength: 1, maxLength: 64 }) });
+/** As a reason of an intent, but for line feeds and tabs. */
+const COMMENT_PATTERN =
+  '^[^\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,4000}$';
 const ActBody = Type.Object(
   {
-    comment: Type.Optional(Type.String({ minLength: 1, maxLength: 4000 })),
+    comment: Type.Optional(
+      Type.String({
+        pattern: COMMENT_PATTERN,
+        description:
+          'up to 4000 characters, also of several lines; no control characters and none that turn text around',
+      }),
+    ),
     revision: Type.Optional(Type.Integer({ minimum: 1, description: 'the revision that was looked at' })),
   },
   { additionalProperties: false },
