@@ -119,6 +119,17 @@ describe('checkPush', () => {
     );
   });
 
+  it.each([
+    { inside: 'readme.md', mode: '100644' },
+    { inside: 'readme.md', mode: '040000' },
+    { inside: 'readme.md/a.yaml', mode: '100644' },
+  ])('refuses a twin of the README by case: $inside, $mode', ({ inside, mode }) => {
+    const path = `clusters/prod-eu/${inside}`;
+    expect(verdict(logged({ path, mode }))).toBe(
+      `refused: commit ${B}: the path ${path} differs from README.md by case alone`,
+    );
+  });
+
   it('names each commit once, at its first fault', () => {
     const log = `${logged({ path: 'one' })}:000000 100644 ${A} ${C} A\ttwo\n`;
     expect(verdict(log)).toBe(

@@ -122,6 +122,7 @@ function changeFault(line: string, cluster: ClusterScope): string | undefined {
   }
   if (status === 'D') return undefined;
   const inside = path.slice(directory.length + 1);
+  if (/^readme\.md(\/|$)/.test(inside)) return `the path ${path} differs from README.md by case alone`;
   if (isDirectory) return hasPlainNames(inside) ? undefined : nameFault(path);
   if (mode === '120000') return `the path ${path} is a symbolic link`;
   if (mode === '160000') return `the path ${path} is a submodule`;
