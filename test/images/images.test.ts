@@ -179,7 +179,7 @@ describe('the two images together, on a real API server', () => {
 
   it('can use an SSH client as the user that it runs as', async () => {
     // Without an entry for the user it would end with "No user exists for uid 65532".
-    expect(await plane.exec('/bin/sh', '-c', 'ssh -G git.example.test 2>&1 | head -n 1')).toMatch(/^(host|user) /);
+    expect(await plane.exec('/bin/sh', '-c', 'ssh -T -G git.example.test 2>&1 | head -n 1')).toMatch(/^(host|user) /);
   });
 
   it('ends both in order at SIGTERM', async () => {
