@@ -19,7 +19,7 @@ const WORDS = {
   ProposalSuperseded: 'was superseded',
   ProposalMoved: 'is rendered again, since what it changes has changed; its approvals no longer count',
   ProposalNotApproved: 'is not approved any more and waits again',
-  ProposalFailed: 'can not be merged',
+  ProposalFailed: 'cannot be merged',
 } as const satisfies Record<string, string>;
 export type ProposalNews = keyof typeof WORDS;
 

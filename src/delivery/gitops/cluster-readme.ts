@@ -7,11 +7,12 @@ cluster reads it.
 
 - \`apps/<namespace>/<name>.yaml\`: installed applications
 - \`operations/<namespace>/<name>.yaml\`: operations that were asked for
-- \`tombstones/<namespace>/<name>.json\`: what was uninstalled; the operator deletes nothing else. Kept for 90 days.
+- \`tombstones/<namespace>/<name>.json\`: what was uninstalled. Kept for 90 days.
 
 To review: \`git log -p -- .\` in this directory. Each commit names its intent, who asked for it, and why.
 
-Do not edit by hand. An edit is overwritten by the next intent for the same object, and removing a file uninstalls
-nothing: ask the control plane for an update or an uninstall.
+Do not edit by hand: an edit is overwritten by the next intent for the same object. To uninstall something ask the control
+plane. A file that is merely removed uninstalls nothing, unless this cluster was set to prune (git.pruneOnRemoval): then
+the operator deletes the application with its release.
 `;
 }

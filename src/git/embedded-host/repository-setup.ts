@@ -37,7 +37,7 @@ export const SERVING_SETTINGS: readonly (readonly [string, string])[] = [
 const ROOT_README = `# Intent of clusters
 
 Each directory under \`clusters/\` belongs to one cluster and holds what shall run there. A control plane writes it, one
-commit for each intent; the operator in the cluster reads it. Review it with \`git log -p -- clusters/<name>\`.
+commit for each intent; the operator in the cluster reads it. Review it with \`git log -p -- <directory>\`.
 `;
 
 /**
