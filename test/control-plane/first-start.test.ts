@@ -18,11 +18,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function start(port: number): Promise<ControlPlane> {
+async function start(port: number, env: Readonly<Record<string, string>> = {}): Promise<ControlPlane> {
   const config = readConfig({
     SERVICE_LISTEN: `127.0.0.1:${port}`,
     SERVICE_DATA_DIR: folder,
     SERVICE_LOG_LEVEL: 'silent',
+    ...env,
   });
   const logger = createLogger('test', 'silent');
   return await startControlPlane(config, { clock: systemClock, randomBytes, random: Math.random, logger });
@@ -35,5 +36,18 @@ it('makes the first admin token at the first start that can show it', async () =
 
   await using plane = await start(0);
   const headers = { authorization: `Bearer ${plane.adminToken?.expose() ?? ''}` };
+  expect((await fetch(`${plane.url}/api/v1/clusters`, { headers })).status).toBe(200);
+});
+
+it("does not start with a person's token in SERVICE_ADMIN_TOKEN, who would go by two names then", async () => {
+  let token = '';
+  {
+    await using plane = await start(0);
+    token = plane.adminToken?.expose() ?? '';
+  }
+  const wrong = start(0, { SERVICE_ADMIN_TOKEN: token });
+  await expect(wrong).rejects.toThrow('SERVICE_ADMIN_TOKEN is the token of first-admin; choose one that nobody has');
+  await using plane = await start(0);
+  const headers = { authorization: `Bearer ${token}` };
   expect((await fetch(`${plane.url}/api/v1/clusters`, { headers })).status).toBe(200);
 });

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { AppError } from '../../protocol/app-error.ts';
 import { equalConstantTime, hashToken } from '../../protocol/token.ts';
 import type { AdminTokenRow, Database, OrganizationRow } from './schema.ts';
 
@@ -12,7 +13,12 @@ export interface AdminIdentity {
   readonly organization: Pick<OrganizationRow, 'id' | 'name'>;
 }
 
-/** Stores the hash of `token` under `name`, in place of what that name had before. */
+/**
+ * Stores the hash of `token` under `name`, in place of what that name had before.
+ *
+ * @throws AppError `conflict` when it is another name's token: under a new one a person could approve what he or she asked
+ *   for under the old one
+ */
 export async function putAdminToken(
   trx: Kysely<Database>,
   admin: { readonly organizationId: string; readonly name: string; readonly token: string; readonly now: Date },
@@ -21,6 +27,10 @@ export async function putAdminToken(
   const hash = hashToken(admin.token);
   // The same as before: made anew, what was approved with it would no longer count.
   if (before?.token_hash === hash) return;
+  const other = await trx.selectFrom('admin_tokens').select('name').where('token_hash', '=', hash).executeTakeFirst();
+  if (other !== undefined) {
+    throw new AppError('conflict', `SERVICE_ADMIN_TOKEN is the token of ${other.name}; choose one that nobody has`);
+  }
   await deleteAdminToken(trx, admin.organizationId, admin.name);
   await trx
     .insertInto('admin_tokens')
@@ -32,10 +42,6 @@ export async function putAdminToken(
       created_at: admin.now.toISOString(),
       expires_at: null,
     })
-    // The same token under another name keeps working under the new one.
-    .onConflict((conflict) =>
-      conflict.column('token_hash').doUpdateSet({ organization_id: admin.organizationId, name: admin.name }),
-    )
     .execute();
 }
 
