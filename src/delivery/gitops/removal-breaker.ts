@@ -19,7 +19,7 @@ export interface Listing {
   readonly slug?: string;
   /** Manifest files, readable or not. */
   readonly present: ReadonlySet<string>;
-  /** `<namespace>/<name>` of each tombstone. */
+  /** The manifest files that tombstones stand for. */
   readonly buried: ReadonlySet<string>;
 }
 
@@ -44,12 +44,7 @@ export function vanishedFiles({
   present,
   buried,
 }: Pick<BreakerSituation, 'before' | 'present' | 'buried'>): readonly Prune[] {
-  return before.filter(({ key }) => !present.has(key) && !isBuried(key, buried));
-}
-
-/** A tombstone stands for the object of this manifest: `apps/shop/podinfo.yaml` → `shop/podinfo`. */
-export function isBuried(key: string, buried: ReadonlySet<string>): boolean {
-  return buried.has(key.replace(/^[^/]+\//, '').replace(/\.yaml$/, ''));
+  return before.filter(({ key }) => !present.has(key) && !buried.has(key));
 }
 
 /**

@@ -3,9 +3,9 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { DesiredSet, Prune, SourceFault } from '../delivery.ts';
 import type { DirectoryReading } from './directory-reader.ts';
 import { slugIn, type GitTarget } from './git-target.ts';
+import { manifestPathFor } from './layout.ts';
 import {
   DEFAULT_BREAKER,
-  isBuried,
   pruneWaits,
   removalsAreHeld,
   vanishedFiles,
@@ -76,8 +76,8 @@ export class RemovalJudge {
     const prunes = target.pruneOnRemoval === true;
     const memory = readSourceMemory(this.#deps.memory);
     const present = new Set(paths);
-    const buried = new Set(removals.map(({ tombstone }) => `${tombstone.namespace}/${tombstone.name}`));
-    const lacks = [...this.#lastKeys].some((key) => !present.has(key) && !isBuried(key, buried));
+    const buried = new Set(removals.map(({ tombstone }) => manifestPathFor(tombstone)));
+    const lacks = [...this.#lastKeys].some((key) => !present.has(key) && !buried.has(key));
     this.#lastKeys = present;
     const applied = this.#deps.applied();
     const all = { revision, path: target.path, ...slugIn(target), before: applied, present, buried, prunes, faults };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DesiredSet } from '../../../src/delivery/delivery.ts';
-import { git, GitRemote, manifest } from './git-remote.ts';
+import { git, GitRemote, manifest, tombstone } from './git-remote.ts';
 import { SourceRun } from './source-run.ts';
 
 const DIRECTORY = 'clusters/eu';
@@ -112,6 +112,23 @@ describe('a cluster that prunes', () => {
     expect(told(await run.next())).toBe('complete | prunes a');
   });
 
+  it('lets a tombstone stand for an object of its own kind only', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcdef');
+    const at = `${DIRECTORY}/tombstones/shop/a.json`;
+    const ofOperation = {
+      ...(JSON.parse(tombstone('a')) as object),
+      apiVersion: 'ops.service.io/v1alpha1',
+      kind: 'Operation',
+    };
+    remote.push({ ...files('a', null), [at]: JSON.stringify(ofOperation) });
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toBe('complete | prunes a');
+    remote.push({ [at]: tombstone('a') });
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toBe('complete | prunes nothing');
+  });
+
   it('counts what vanished before it pruned', async () => {
     using remote = new GitRemote();
     remote.push(files('abcdef'));
@@ -153,6 +170,23 @@ describe('a cluster that prunes', () => {
     run.tell({ pruneOnRemoval: true });
     expect(told(await run.next())).toBe('complete | prunes a');
     expect(git(remote.bare, 'rev-list', '--count', 'main')).toBe('4');
+  });
+
+  it('does not forget that the history was rewritten for a fault right after it was fetched', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcdefgh');
+    let faults = 1;
+    const applied = (): { readonly key: string; readonly uid: string }[] => {
+      if (faults-- > 0) throw new Error('no memory');
+      return uids('abcdefgh');
+    };
+    await using other = new SourceRun(remote, { applied });
+    other.memory = run.memory;
+    remote.forgetHistory();
+    remote.push(files('a', null));
+    other.tell({ pruneOnRemoval: true });
+    expect(told(await other.nextInTime(1000))).toContain('SourceUnreachable');
+    expect(told(await other.nextInTime(1000))).toContain('RemovalsHeld: the branch was rewritten or went back');
   });
 });
 

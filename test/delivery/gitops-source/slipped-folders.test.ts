@@ -32,7 +32,7 @@ it('takes Tombstones/ for one too, and leaves what else a person keeps there alo
 
 it.each(['Apps', 'app'])('lets nothing go for files that were moved to %s/', async (folder) => {
   const path = 'clusters/eu';
-  const names = [...'abcdefghijkl'];
+  const names = 'abcdefghijkl'.split('');
   using remote = new GitRemote();
   remote.push(Object.fromEntries(names.map((name) => [`${path}/apps/shop/${name}.yaml`, manifest(name)])));
   await using run = new SourceRun(remote);
