@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { verifyCommit, type TrustedSigner } from '../../git/signing/commit-signature.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 import type { Database, IntentRow } from '../store/schema.ts';
 import type { GitCommit } from './git-commit.ts';
@@ -21,21 +22,26 @@ export function reasonOf(intent: Pick<IntentRow, 'record'>): string | undefined 
 
 /**
  * Looks up what commits say of themselves. A trailer is only text: it counts where the organization has that intent, for
- * that cluster.
+ * that cluster, and the intent's receipt names this commit, or one of `signers` has signed it (an intent that was delivered
+ * again has several commits, and one that was just pushed has no receipt yet).
  */
 export async function describeCommits(
   db: Kysely<Database>,
   organizationId: string,
   commits: readonly GitCommit[],
+  signers: readonly TrustedSigner[],
 ): Promise<readonly DescribedCommit[]> {
   const named = (trailer: string): string[] => [...new Set(commits.flatMap(({ trailers }) => trailers[trailer] ?? []))];
   const intents = await intentsOf(db, organizationId, named('Intent-Id'));
+  const receipts = await receiptsOf(db, [...intents.keys()]);
   const slugs = await slugsOf(db, organizationId, named('Cluster-Id'));
   return commits.map((commit) => {
     const { 'Intent-Id': intentId = '', 'Cluster-Id': clusterId = '', 'Layout-Move-Id': moveId } = commit.trailers;
     const clusterSlug = slugs.get(clusterId);
     const found = intents.get(intentId);
-    const intent = found?.cluster_id === clusterId ? found : undefined;
+    const isOurs =
+      found?.cluster_id === clusterId && (receipts.get(intentId) === commit.id || isSigned(commit, signers));
+    const intent = isOurs ? found : undefined;
     return {
       ...commit,
       kind: intent !== undefined ? 'intent' : moveId === undefined ? 'other' : 'layout-move',
@@ -58,6 +64,21 @@ async function intentsOf(
     .where('id', 'in', ids)
     .execute();
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Commit by intent. */
+async function receiptsOf(db: Kysely<Database>, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('receipts')
+    .select(['intent_id', 'commit_id'])
+    .where('intent_id', 'in', ids)
+    .execute();
+  return new Map(rows.map((row) => [row.intent_id, row.commit_id]));
+}
+
+function isSigned({ bytes }: GitCommit, signers: readonly TrustedSigner[]): boolean {
+  return bytes !== undefined && verifyCommit(bytes, signers).state === 'trusted';
 }
 
 async function slugsOf(

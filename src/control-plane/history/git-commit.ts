@@ -1,4 +1,5 @@
 import { readTrailers } from '../../git/commit-message.ts';
+import { objectId } from '../../git/git-object.ts';
 
 export interface GitPerson {
   readonly name: string;
@@ -17,6 +18,8 @@ export interface GitCommit {
   /** Without subject and trailers; empty where there is none. */
   readonly body: string;
   readonly trailers: Readonly<Record<string, string>>;
+  /** The object itself; absent where the output that was read does not tell all of it (trailing spaces, another charset). */
+  readonly bytes?: Buffer;
 }
 
 /**
@@ -39,7 +42,9 @@ function parseCommit(record: string): GitCommit {
   const [subject = '', ...paragraphs] = message.trimEnd().split(/\n{2,}/);
   const trailers = Object.fromEntries(readTrailers(message));
   const body = Object.keys(trailers).length === 0 ? paragraphs : paragraphs.slice(0, -1);
+  const bytes = Buffer.from(`${header.join('\n')}\n\n${message}`, 'utf8');
   return {
+    ...(objectId('commit', bytes) === id ? { bytes } : {}),
     id,
     parents: values('parent'),
     author: person(values('author')[0] ?? ''),

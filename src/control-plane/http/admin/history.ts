@@ -5,7 +5,9 @@ import { EntryName, NamespaceName, ObjectName } from '../../../protocol/names.ts
 import { refusal } from '../../../protocol/parse.ts';
 import { APPLICATION_INSTANCE_KIND } from '../../../resources/application-instance.ts';
 import { OPERATION_KIND } from '../../../resources/operation.ts';
+import { trustedSigners } from '../../../git/signing/commit-signature.ts';
 import { describeCommits } from '../../history/describe-commits.ts';
+import type { GitCommit } from '../../history/git-commit.ts';
 import { findDeletedCluster } from '../../store/cluster-admin.ts';
 import { findRepository } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
@@ -57,6 +59,10 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
     if (repository === undefined) throw new AppError('not_found', `there is no repository ${name}`);
     return { repository, organizationId: organization.id };
   };
+  const describe = async (organizationId: string, commits: readonly GitCommit[]) => {
+    const signers = trustedSigners(await deps.commitSigning.allowedSigners(organizationId));
+    return await describeCommits(db, organizationId, commits, signers);
+  };
 
   app.get(
     '/repositories/:name/commits',
@@ -68,7 +74,7 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
       const paths = await pathsOf(deps, repository, request.query);
       const limit = page.limit + 1;
       const { tip, commits } = await deps.history.commits(repository.id, { paths, limit, after });
-      const shown = await describeCommits(db, organizationId, commits.slice(0, page.limit));
+      const shown = await describe(organizationId, commits.slice(0, page.limit));
       const next = cursorAfter([tip, (after?.skip ?? 0) + page.limit]);
       return await reply.send({
         items: shown.map(viewCommit),
@@ -82,7 +88,7 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
     const id = namedCommit(request.params.commit, repository, '/commit');
     const found = await deps.history.commit(repository.id, id);
     if (found === undefined) throw new AppError('not_found', `there is no commit ${id}, or several begin with it`);
-    const [commit] = await describeCommits(db, organizationId, [found.commit]);
+    const [commit] = await describe(organizationId, [{ ...found.commit, bytes: found.bytes }]);
     if (commit === undefined) throw new Error('a commit was described by nothing');
     return await reply.send({
       ...viewCommit(commit),
@@ -118,7 +124,7 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
       const blame = row.repository_id === repository.id ? await deps.history.blame(repository.id, path) : undefined;
       if (blame === undefined)
         throw new AppError('not_found', `there is no ${path} in repository ${request.params.name}`);
-      const commits = await describeCommits(db, organizationId, [...blame.commits.values()]);
+      const commits = await describe(organizationId, [...blame.commits.values()]);
       const lines = blame.lines.map(({ commit, text }, index) => ({ line: index + 1, commit, text }));
       return await reply.send({ path, lines, commits: commits.map(viewCommit) });
     },
