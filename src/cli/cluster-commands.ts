@@ -68,15 +68,13 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
 
   withConnection(clusters.command('accept-removals'))
     .argument('<cluster>', 'slug or id')
-    .description('says that the files which vanished by this revision were meant to: what the breaker held goes on')
-    .requiredOption('--revision <tree>', 'as the condition Synced, reason RemovalsHeld, names it')
+    .description('says that the removals which the operator holds were meant: they go on, and no others')
+    .requiredOption('--revision <tree@digest>', 'as the condition Synced, reason RemovalsHeld, prints it')
     .action(async (cluster: string, options: ConnectionOptions & { readonly revision: string }) => {
       const path = `/clusters/${encodeURIComponent(cluster)}/accept-removals`;
       const { revision } = options;
       const { slug } = await callControlPlane<{ readonly slug: string }>(options, deps, 'POST', path, { revision });
-      deps.out(
-        `${slug}: what vanished by revision ${revision} is taken for removed; a later revision is judged anew\n`,
-      );
+      deps.out(`${slug}: the removals held as ${revision} go on; any others are judged anew\n`);
     });
 
   addClusterIdentityCommands(clusters, deps);

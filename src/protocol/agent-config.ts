@@ -76,7 +76,7 @@ export const GitSourceConfig = Type.Object({
   /** Objects whose files vanished are deleted, behind the breaker; absent or false: they are kept and reported. */
   prune_on_removal: Type.Optional(Type.Boolean()),
   prune_breaker: Type.Optional(PruneBreaker),
-  /** The revision whose vanished files a person accepted; of no other one. */
+  /** `<tree>@<digest>` of the removals that a person accepted, as the operator named them; of no others. */
   accepted_removals: Type.Optional(Type.String()),
 });
 export type GitSourceConfig = Static<typeof GitSourceConfig>;

@@ -55,8 +55,8 @@ export async function changeCluster(trx: Kysely<Database>, id: string, change: C
   await trx.updateTable('clusters').set(change).where('id', '=', id).execute();
 }
 
-/** A person has looked at what vanished by this revision. */
-export async function acceptRemovals(trx: Kysely<Database>, id: string, revision: string): Promise<void> {
+/** A person has looked at these removals, `<tree>@<digest>`; null: whatever was accepted is so no more. */
+export async function acceptRemovals(trx: Kysely<Database>, id: string, revision: string | null): Promise<void> {
   await trx.updateTable('clusters').set({ accepted_removals: revision }).where('id', '=', id).execute();
 }
 

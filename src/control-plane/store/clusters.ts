@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { PublicJwk } from '../../protocol/register.ts';
 import type { ClusterRow, Database } from './schema.ts';
 
@@ -153,7 +153,11 @@ export async function replaceDesiredRevision(
 ): Promise<boolean> {
   const result = await trx
     .updateTable('clusters')
-    .set((eb) => ({ desired_revision: revision, config_revision: eb('config_revision', '+', 1) }))
+    .set((eb) => ({
+      desired_revision: revision,
+      config_revision: eb('config_revision', '+', 1),
+      accepted_removals: stillAccepted(revision),
+    }))
     .where('id', '=', before.id)
     .where('git_directory', '=', before.directory)
     .where('desired_revision', '=', before.desiredRevision)
@@ -165,7 +169,11 @@ export async function replaceDesiredRevision(
 export async function setDesiredRevision(trx: Kysely<Database>, id: string, revision: string): Promise<boolean> {
   const result = await trx
     .updateTable('clusters')
-    .set((eb) => ({ desired_revision: revision, config_revision: eb('config_revision', '+', 1) }))
+    .set((eb) => ({
+      desired_revision: revision,
+      config_revision: eb('config_revision', '+', 1),
+      accepted_removals: stillAccepted(revision),
+    }))
     .where('id', '=', id)
     .where('desired_revision', 'is distinct from', revision)
     .executeTakeFirst();
@@ -180,4 +188,15 @@ export async function setAppliedRevision(trx: Kysely<Database>, id: string, revi
     .where('id', '=', id)
     .where('applied_revision', 'is distinct from', revision)
     .execute();
+  await trx
+    .updateTable('clusters')
+    .set({ accepted_removals: null })
+    .where('id', '=', id)
+    .where('accepted_removals', 'like', `${revision}@%`)
+    .execute();
+}
+
+/** Removals are accepted for one tree: with another one that is superseded. */
+function stillAccepted(revision: string): RawBuilder<string | null> {
+  return sql`case when accepted_removals like ${`${revision}@%`} then accepted_removals end`;
 }

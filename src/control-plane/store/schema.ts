@@ -79,7 +79,7 @@ export interface ClusterRow {
   git_directory: string | null;
   /** JSON `GitSettings`: review, prune and signatures; null: the defaults. */
   git_settings: string | null;
-  /** The revision whose vanished files a person accepted; of no other one. */
+  /** `<tree>@<digest>` of removals that a person accepted; null once they are used up or superseded. */
   accepted_removals: string | null;
   /** Tree id of `git_directory` that an admin vouched for: it is read whoever signed what led to it. */
   trusted_revision: string | null;

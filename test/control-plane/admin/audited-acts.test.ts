@@ -43,13 +43,13 @@ const ACTS: readonly Act[] = [
   { route: 'PATCH /clusters/:cluster', body: () => ({ displayName: 'other' }), audited: 'ClusterUpdated' },
   {
     route: 'PATCH /clusters/:cluster',
-    body: () => ({ git: { merge: 'manual' } }),
+    body: () => ({ git: { merge: 'manual', pruneOnRemoval: true } }),
     audited: 'GitSettingsChanged',
   },
   { route: 'PATCH /clusters/:cluster', body: () => ({ operatorVersion: '0.2.0' }), audited: 'OperatorVersionSet' },
   {
     route: 'POST /clusters/:cluster/accept-removals',
-    body: () => ({ revision: '4b825dc642cb6eb9a060e54bf8d69288fbee4904' }),
+    body: () => ({ revision: `4b825dc642cb6eb9a060e54bf8d69288fbee4904@${'0'.repeat(32)}` }),
     audited: 'RemovalsAccepted',
   },
   { route: 'POST /clusters/:cluster/registration-token', audited: 'RegistrationTokenIssued' },

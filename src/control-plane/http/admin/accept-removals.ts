@@ -1,7 +1,10 @@
 import { Type } from 'typebox';
+import { refusal } from '../../../protocol/parse.ts';
+import { gitSettingsOf } from '../../git-settings.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { acceptRemovals } from '../../store/cluster-admin.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
+import type { ClusterRow } from '../../store/schema.ts';
 import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -12,13 +15,18 @@ import { ClusterParams, requireCluster } from './named-cluster.ts';
 
 const AcceptRemovals = Type.Object(
   {
-    /** Tree id of the directory, as the condition `Synced` with the reason `RemovalsHeld` names it. */
-    revision: Type.String({ pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$' }),
+    /** `<tree>@<digest>`, as the condition `Synced` with the reason `RemovalsHeld` prints it. */
+    revision: Type.String({ maxLength: 200 }),
   },
   { additionalProperties: false },
 );
 
-/** `POST /clusters/{id}/accept-removals`: what vanished by this revision was meant to. The next revision is judged anew. */
+const ACCEPTANCE = /^(?:[0-9a-f]{40}|[0-9a-f]{64})@[0-9a-f]{32}$/;
+
+/**
+ * `POST /clusters/{id}/accept-removals`: these objects may go for this tree of the directory, as the digest says, and no
+ * others. It ends with them, and with the next revision.
+ */
 export function acceptRemovalsRoute(app: HttpServer, deps: AdminDeps): void {
   const options = { schema: { params: ClusterParams, body: AcceptRemovals } };
   app.post('/clusters/:cluster/accept-removals', options, async (request, reply) => {
@@ -27,6 +35,7 @@ export function acceptRemovalsRoute(app: HttpServer, deps: AdminDeps): void {
     const id = await deps.store.write(async (trx) => {
       const cluster = await requireCluster(trx, organization.id, request.params.cluster);
       refuseWithoutGit(cluster);
+      refuseWhatAcceptsNothing(cluster, revision);
       await acceptRemovals(trx, cluster.id, revision);
       await raiseConfigRevision(trx, cluster.id);
       await appendAudit(trx, {
@@ -36,7 +45,7 @@ export function acceptRemovalsRoute(app: HttpServer, deps: AdminDeps): void {
         kind: 'RemovalsAccepted',
         clusterId: cluster.id,
         actor: name,
-        summary: `cluster ${cluster.slug}: files that vanished by revision ${revision} were meant to`,
+        summary: `cluster ${cluster.slug}: removals held as ${revision} were meant`,
       });
       return cluster.id;
     });
@@ -44,4 +53,16 @@ export function acceptRemovalsRoute(app: HttpServer, deps: AdminDeps): void {
     const row = await requireCluster(deps.store.db, organization.id, id);
     return await reply.send(await viewCluster(deps, row, organization.name));
   });
+}
+
+/** @throws AppError `constraint_violated` */
+function refuseWhatAcceptsNothing(cluster: Pick<ClusterRow, 'git_settings'>, revision: string): void {
+  if (!ACCEPTANCE.test(revision)) {
+    const message =
+      'must be <tree>@<digest> as the condition Synced, reason RemovalsHeld, prints it after --revision: the tree of the directory and a digest of the objects that go for it; a tree alone does not say which';
+    throw refusal([{ path: '/revision', message }]);
+  }
+  if (gitSettingsOf(cluster).pruneOnRemoval) return;
+  const message = 'this cluster prunes nothing, so there is nothing to accept: set git.pruneOnRemoval first';
+  throw refusal([{ path: '/git/pruneOnRemoval', message }]);
 }
