@@ -74,6 +74,16 @@ describe('a credential for a batch', () => {
     await push(minted());
   });
 
+  it('reads nothing, in no version of the protocol: the writer reads in place', async () => {
+    const env = gitEnv(minted());
+    const url = `${plane.url}/git/fleet.git`;
+    for (const version of ['0', '1', '2']) {
+      const protocol = ['-c', `protocol.version=${version}`];
+      await expect(run('git', [...protocol, 'ls-remote', url], { env })).rejects.toThrow(/403/);
+    }
+    await expect(run('git', ['-C', work, 'fetch', '--quiet', url, 'main'], { env })).rejects.toThrow(/403/);
+  });
+
   it('is good for one repository, and for no cluster’s projection', async () => {
     const credential = minted();
     await commit();

@@ -42,13 +42,14 @@ export function authorizeGit(deps: {
     if (row.repository_name !== repository) return { access: 'none' };
     if (row.access === 'read') return { access: 'read' };
     const scope = JSON.parse(row.scope ?? '[]') as StoredScope;
-    if ('moves' in scope) return { access: 'write', scope: [], moves: scope.moves };
+    const write = { access: 'write', pushesOnly: true } as const;
+    if ('moves' in scope) return { ...write, scope: [], moves: scope.moves };
     const clusterIds = scope.map(({ clusterId }) => clusterId);
     const projections = await projectionTargets(deps.store.db, clusterIds);
     const followed = scope.flatMap(({ clusterId, directory }) => {
       const target = projections.get(clusterId);
       return target === undefined ? [] : [[clusterId, { ...target, directory }] as const];
     });
-    return { access: 'write', scope, projections: new Map(followed) };
+    return { ...write, scope, projections: new Map(followed) };
   };
 }

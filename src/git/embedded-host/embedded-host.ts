@@ -96,6 +96,11 @@ export class EmbeddedHost implements AsyncDisposable {
     return join(this.#root, `${name}.git`);
   }
 
+  /** Whether the repository is there. */
+  async has(name: string): Promise<boolean> {
+    return await exists(join(this.repositoryPath(name), 'HEAD'));
+  }
+
   /** Packs what pushes have left as single objects; to be called now and then, say once an hour, for each repository. */
   async tidy(name: string, signal: AbortSignal): Promise<void> {
     const path = this.repositoryPath(name);
@@ -154,13 +159,16 @@ export class EmbeddedHost implements AsyncDisposable {
     if (asked.service === 'git-receive-pack' && access.access === 'read') {
       return answer(request, response, 403, 'This credential may only read. The control plane alone writes here.');
     }
+    if (asked.service === 'git-upload-pack' && access.access === 'write' && access.pushesOnly === true) {
+      return answer(request, response, 403, 'This credential may only push.');
+    }
     await this.#run(asked, access, token, request, response);
   }
 
   /** A projection is made when it is first read; it is there when what it is made of is. */
   async #isThere(repository: string, access: GitAccess): Promise<boolean> {
     const name = access.access === 'read' ? (access.projection?.repository ?? repository) : repository;
-    return await exists(join(this.repositoryPath(name), 'HEAD'));
+    return await this.has(name);
   }
 
   async #run(

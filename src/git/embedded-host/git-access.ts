@@ -8,7 +8,7 @@ export interface ScopeEntry {
   readonly directory: string;
 }
 
-/** What a Git credential may do in one repository. A write credential may read too. */
+/** What a Git credential may do in one repository. */
 export type GitAccess =
   | {
       readonly access: 'read';
@@ -17,6 +17,8 @@ export type GitAccess =
     }
   | {
       readonly access: 'write';
+      /** A push needs no reading where the writer reads in place. Absent: it may read the whole repository, too. */
+      readonly pushesOnly?: true;
       readonly scope: readonly ScopeEntry[];
       /** Instead of writing in directories: one commit that moves exactly these and changes nothing. */
       readonly moves?: readonly DirectoryMove[];
