@@ -19,6 +19,7 @@ import {
   takeLayout,
 } from './store/layout-moves.ts';
 import type { Store } from './store/open-store.ts';
+import { keepsLayout, LAYOUT_MOVE_GIVEN_UP } from './store/layout-given-up.ts';
 import { findRepositoryById, localName } from './store/repositories.ts';
 import type { RepositoryRow } from './store/schema.ts';
 import { configTopic, DELIVERY_TOPIC } from './topics.ts';
@@ -170,9 +171,9 @@ export class LayoutMoves {
         organizationId: repository.organization_id,
         at: this.#deps.clock.now().toISOString(),
         source: 'user',
-        kind: 'RepositoryLayoutMoveGivenUp',
+        kind: LAYOUT_MOVE_GIVEN_UP,
         actor: move.requestedBy,
-        summary: `repository ${localName(repository)} keeps the ${repository.layout} layout`,
+        summary: keepsLayout(repository),
         reason: why,
       });
     });

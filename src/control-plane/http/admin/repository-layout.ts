@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
+import { keepsLayout, whyGivenUp } from '../../store/layout-given-up.ts';
 import { findRepository, findRepositoryById, localName } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
 import type { HttpServer } from '../server.ts';
@@ -45,11 +46,16 @@ export function repositoryLayoutRoute(app: HttpServer, deps: AdminDeps): void {
     if (now === undefined || now.layout_move !== null) {
       return await reply.code(202).send({ ...view, state: 'moving', directories });
     }
-    if (now.layout !== to) {
-      throw new AppError('conflict', `repository ${view.name} keeps the ${now.layout} layout; the audit log says why`);
-    }
+    if (now.layout !== to) throw await givenUp(deps, now);
     return await reply.send({ ...view, state: 'moved', directories });
   });
+}
+
+/** Another host may run a hook that holds us to directories: this one push changes all of them. */
+async function givenUp(deps: AdminDeps, repository: RepositoryRow): Promise<AppError> {
+  const why = await whyGivenUp(deps.store.db, repository);
+  const hook = repository.embedded === 1 ? '' : '. Where a hook of your own refused it, take it away for this one push';
+  return new AppError('conflict', `${keepsLayout(repository)}${why === undefined ? '' : `: ${why}`}${hook}`);
 }
 
 function inTheWay(to: string, collisions: readonly string[]): AppError {
