@@ -17,6 +17,10 @@ const OTHERS = 'clusters/us/apps/shop/other.yaml';
 
 export const fileOf = (name: string): string => `${DIRECTORY}/apps/shop/${name}.yaml`;
 
+/** What the message of held removals says to accept them by. */
+export const acceptanceIn = (message: string): string =>
+  /--revision ([0-9a-f]{40}@[0-9a-f]{32}),/.exec(message)?.[1] ?? 'nothing';
+
 /**
  * A running operator over a Git remote that a test writes to as anyone could, past every check of a control plane; with a
  * stand-in for Flux, and every DELETE of an application counted.

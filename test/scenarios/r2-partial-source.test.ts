@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DIRECTORY, fileOf, GitStage } from './git-stage.ts';
+import { acceptanceIn, DIRECTORY, fileOf, GitStage } from './git-stage.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
 const gone = (...names: string[]): Record<string, null> =>
@@ -51,11 +51,11 @@ it('R2: what is held goes once a person accepts the revision, exactly that, and 
   await using stage = await GitStage.start(NAMES, { prune_on_removal: true });
   const revision = stage.push(gone('a', 'b', 'c', 'd'));
   const message = await stage.untilHeld('RemovalsHeld');
-  expect(message).toContain(`servicectl clusters accept-removals CLUSTER --revision ${revision}`);
+  expect(message).toContain(`--revision ${revision}@`);
   await stage.world.restart();
   await stage.untilHeld('RemovalsHeld');
   expect(stage.deletes).toEqual([]);
-  stage.tell({ accepted_removals: revision });
+  stage.tell({ accepted_removals: acceptanceIn(message) });
   await stage.untilApplied(revision);
   for (const name of ['a', 'b', 'c', 'd']) await stage.untilGone(name);
   expect(Object.keys(await stage.identities())).toEqual(['e', 'f']);
@@ -63,8 +63,8 @@ it('R2: what is held goes once a person accepts the revision, exactly that, and 
   const released = stage.deletes.filter((path) => path.startsWith('helmreleases/')).sort();
   expect(released).toEqual(['a', 'b', 'c', 'd'].map((name) => `helmreleases/${name}`));
   // By the cluster's own admin, where no control plane can be asked: the two that are left are all.
-  const last = stage.push(gone('e', 'f'));
-  await stage.untilHeld('RemovalsHeld');
+  stage.push(gone('e', 'f'));
+  const last = acceptanceIn(await stage.untilHeld('RemovalsHeld'));
   await stage.world.annotate({ 'ops.service.io/accept-removals': last });
   for (const name of ['e', 'f']) await stage.untilGone(name);
 }, 90_000);
