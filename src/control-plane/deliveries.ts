@@ -116,7 +116,9 @@ export class Deliveries implements AsyncDisposable {
     const known = this.#warm.get(repositoryId);
     if (known !== undefined) {
       this.#warm.delete(repositoryId);
-      if (known.signature === signature) {
+      // Somebody may have removed the hosted repository meanwhile: then it is made anew.
+      const isThere = repository.embedded !== 1 || (await this.#deps.host.has(repository.name));
+      if (known.signature === signature && isThere) {
         this.#warm.set(repositoryId, known);
         return known.delivery;
       }
