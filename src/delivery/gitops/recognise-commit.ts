@@ -3,8 +3,6 @@ import type { BranchCopy } from '../../git/branch-copy.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Commits that quote an intent's id without being its own. */
-const MAX_CANDIDATES = 50;
 
 type Wanted = Pick<IntentRecord, 'id' | 'requestedAt'>;
 
@@ -20,7 +18,8 @@ export async function findCommitOfIntent(
 
 /**
  * The commits of the branch that delivered intents, by their `Intent-Id` trailers, in one git process however many. A grep
- * finds candidates, the trailer decides: a reason that quotes another intent's id is no receipt for it. No commit can be
+ * finds candidates, the trailer decides: a reason that quotes another intent's id is no receipt for it. Of several the oldest
+ * counts: whoever copies a trailer copies it from a commit that is there already. No commit can be
  * older than its intent, so history is read back to the oldest one (less a day, for clocks that disagree).
  */
 export async function findCommitsOfIntents(
@@ -43,7 +42,6 @@ export async function findCommitsOfIntents(
       '--format=%H %(trailers:key=Intent-Id,valueonly,unfold,separator=%x2C)',
       '--fixed-strings',
       ...intents.map(({ id }) => `--grep=Intent-Id: ${id}`),
-      `--max-count=${MAX_CANDIDATES * intents.length}`,
       ...since,
       tip,
       '--',
@@ -53,7 +51,7 @@ export async function findCommitsOfIntents(
   const wanted = new Set(intents.map(({ id }) => id));
   for (const line of output.split('\n')) {
     const [commit, id] = [line.slice(0, 40), line.slice(41)];
-    if (isObjectId(commit) && wanted.has(id) && !found.has(id)) found.set(id, commit);
+    if (isObjectId(commit) && wanted.has(id)) found.set(id, commit);
   }
   return found;
 }
