@@ -144,7 +144,7 @@ export class GitSource implements Source {
 
   // Git has nobody to tell: the revision is recorded in the Cluster's status, and the events carry it.
   async settle(key: string, { state }: Outcome): Promise<void> {
-    if ((state !== 'applied' && state !== 'unchanged') || this.#judge.isAnswered(key)) return;
+    if ((state !== 'applied' && state !== 'unchanged') || this.#judge.isKnown(key)) return;
     this.#isOutrun = true;
     this.#wake.ring();
   }
@@ -164,7 +164,9 @@ export class GitSource implements Source {
   > {
     try {
       const { cache, reader, verifier, descent } = await this.#copies.open(target);
-      const fetched = await cache.fetch(signal);
+      const { desiredRevision } = target;
+      const isNews = desiredRevision !== undefined && desiredRevision !== this.#handedOver?.revision;
+      const fetched = await cache.fetch(signal, isNews);
       const { commit } = fetched;
       this.#noteRewrite(fetched, target);
       const untrusted = await verifier.refusal(commit, target, signal);

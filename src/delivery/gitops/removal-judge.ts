@@ -39,12 +39,16 @@ export interface Tip {
 /** Removals of so long a time are looked at as if they came at once. */
 const WINDOW_MS = 24 * 60 * 60 * 1000;
 const DIGEST_LENGTH = 32;
+/** Keys and UIDs that are remembered: a ConfigMap holds 1 MiB. What is beyond is asked for once more. */
+const MAX_NOTED = 3000;
 
 /** Says of a reading whether it may stand for the whole of what is wanted, and what goes for it. */
 export class RemovalJudge {
   readonly #deps: RemovalJudgeDeps;
   /** Of the last reading. What it brings may still be on its way to the inventory. */
   #lastKeys: ReadonlySet<string> = new Set();
+  /** What the last verdict knew of: these, and what was applied then. */
+  #known: ReadonlySet<string> = new Set();
   #isHeld = true;
 
   constructor(deps: RemovalJudgeDeps) {
@@ -58,9 +62,9 @@ export class RemovalJudge {
     return JSON.stringify([url, branch, path, pruneOnRemoval, breaker, this.#offered(target), ...trust]);
   }
 
-  /** A file that came to be applied only after it was taken away again. */
-  isAnswered(key: string): boolean {
-    return this.#lastKeys.has(key);
+  /** False for a file that came to be applied only after it was taken away again. */
+  isKnown(key: string): boolean {
+    return this.#known.has(key);
   }
 
   /** Another commit with the directory as it was judged last; false where it has to be judged anew. */
@@ -80,6 +84,7 @@ export class RemovalJudge {
     const lacks = [...this.#lastKeys].some((key) => !present.has(key) && !buried.has(key));
     this.#lastKeys = present;
     const applied = this.#deps.applied();
+    this.#known = new Set([...paths, ...applied.map(({ key }) => key)]);
     const all = { revision, path: target.path, ...slugIn(target), before: applied, present, buried, prunes, faults };
     const gone = vanishedFiles(all);
     // What lacks nothing may be what is gone on from, wherever it comes from; this is asked only where it matters.
@@ -103,7 +108,7 @@ export class RemovalJudge {
     this.#write({
       ...kept,
       ...(isAccepted || (isOurs && held === undefined) ? { line: lineOf(target, tip) } : {}),
-      ...(held === undefined ? { gone: gone.map(({ key }) => key) } : {}),
+      ...(held === undefined ? { gone: gone.map(({ key }) => key).slice(0, MAX_NOTED) } : {}),
       ...this.#grants(memory, { revision, prunes, isAccepted, gone }, target),
     });
     const told: readonly SourceFault[] = waits === undefined ? faults : [waits, ...faults];
@@ -143,7 +148,7 @@ export class RemovalJudge {
     return {
       void: offered.filter((text) => !prunes || memory.void?.includes(text) === true),
       ...(isNew ? { countsFrom: this.#deps.clock.now().toISOString() } : {}),
-      ...(isAccepted ? { granted: { revision, uids: gone.map(({ uid }) => uid) } } : {}),
+      ...(isAccepted ? { granted: { revision, uids: gone.map(({ uid }) => uid).slice(0, MAX_NOTED) } } : {}),
     };
   }
 

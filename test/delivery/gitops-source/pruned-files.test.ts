@@ -188,6 +188,24 @@ describe('a cluster that prunes', () => {
     expect(told(await other.nextInTime(1000))).toContain('SourceUnreachable');
     expect(told(await other.nextInTime(1000))).toContain('RemovalsHeld: the branch was rewritten or went back');
   });
+
+  it('is judged anew for what comes to be applied late, and not for what was known', async () => {
+    using remote = new GitRemote();
+    await using run = await started(remote, 'abcdef');
+    remote.push({ ...files('abcdef', null), [`${DIRECTORY}/README.md`]: 'empty' });
+    run.tell({ pruneOnRemoval: true });
+    expect(told(await run.next())).toContain('has no manifest any more');
+    let more = 0;
+    const next = run.next().then((set) => {
+      more += 1;
+      return set;
+    });
+    await run.settle('apps/shop/a.yaml');
+    await run.settled();
+    expect(more).toBe(0);
+    await run.settle('apps/shop/late.yaml');
+    expect((await next).faults[0]?.message).toContain('apps/shop/late.yaml');
+  });
 });
 
 function uids(names: string): { readonly key: string; readonly uid: string }[] {
