@@ -48,19 +48,47 @@ export async function filePatches(
     const all = parseNames(names);
     const files = all.slice(0, MAX_FILES);
     if (files.length === 0) return { files, truncated: false };
-    const shown = files.map(({ path }) => path);
-    const text = await query(['diff-tree', ...PLAIN, '-p', ...ends, ...limit(shown)], signal);
+    const ask = async (paths: readonly string[]): Promise<string> =>
+      await query(['diff-tree', ...PLAIN, '-p', ...ends, ...limit(paths)], signal);
+    const patches = await patchesOf(
+      ask,
+      files.map(({ path }) => path),
+      signal,
+    );
+    return bounded(files, patches, all.length > files.length);
+  } catch (error) {
+    // It moves or imports very much at once.
+    if (!isTooMuch(error, signal)) throw error;
+    return { files: [], truncated: true };
+  }
+}
+
+/** Of each file; undefined where it alone is more than a process may say. Small files are not lost for a large one. */
+async function patchesOf(
+  ask: (paths: readonly string[]) => Promise<string>,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly (string | undefined)[]> {
+  try {
+    const text = await ask(paths);
     // A line of a file begins with a space, a sign or a backslash, so this is where a file's patch begins.
     // Only a line feed ends one: a file may hold what a regular expression takes for the end of a line.
     const parts = `\n${text}`.split('\ndiff --git ').slice(1);
     const patches = parts.map((part, at) => `diff --git ${part}${at < parts.length - 1 ? '\n' : ''}`);
-    return bounded(files, patches.length === files.length ? patches : [], all.length > files.length);
+    return patches.length === paths.length ? patches : paths.map(() => undefined);
   } catch (error) {
-    // More than a process may say: it moves or imports very much at once.
-    if (!(error instanceof GitProcessError) || error.exitCode !== null) throw error;
-    signal.throwIfAborted();
-    return { files: [], truncated: true };
+    if (!isTooMuch(error, signal)) throw error;
+    if (paths.length === 1) return [undefined];
+    const half = Math.ceil(paths.length / 2);
+    const first = await patchesOf(ask, paths.slice(0, half), signal);
+    return [...first, ...(await patchesOf(ask, paths.slice(half), signal))];
   }
+}
+
+/** More than a process may say. */
+function isTooMuch(error: unknown, signal: AbortSignal): boolean {
+  signal.throwIfAborted();
+  return error instanceof GitProcessError && error.exitCode === null;
 }
 
 function parseNames(output: string): FilePatch[] {
@@ -74,7 +102,7 @@ function parseNames(output: string): FilePatch[] {
   return files;
 }
 
-function bounded(files: readonly FilePatch[], patches: readonly string[], more: boolean): FilePatches {
+function bounded(files: readonly FilePatch[], patches: readonly (string | undefined)[], more: boolean): FilePatches {
   let left = MAX_ALL_CHARACTERS;
   let truncated = more;
   const shown = files.map((file, index) => {
