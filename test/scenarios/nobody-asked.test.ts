@@ -48,7 +48,7 @@ async function accepted(stage: GitStage, names: readonly string[]): Promise<stri
 
 const OTHER_HISTORY = 'the branch was rewritten or went back';
 
-describe('R9: what was accepted once', () => {
+describe('what was accepted once', () => {
   it('says nothing of what is missing when an old state is served again', async () => {
     await using stage = await GitStage.start(NAMES, PRUNES);
     await accepted(stage, ['a', 'b', 'c', 'd', 'e']);
@@ -90,7 +90,7 @@ describe('R9: what was accepted once', () => {
   }, 60_000);
 });
 
-describe('R9: a branch that was rewritten', () => {
+describe('a branch that was rewritten', () => {
   const damages: readonly (readonly [string, (stage: GitStage) => Promise<void>])[] = [
     [
       'a copy that is damaged',
@@ -168,7 +168,7 @@ describe('R9: a branch that was rewritten', () => {
   }, 60_000);
 });
 
-describe('R9: another source', () => {
+describe('another source', () => {
   const place = 'this is another repository, branch or directory than';
 
   it('at another address removes nothing that it lacks', async () => {
@@ -207,7 +207,7 @@ describe('R9: another source', () => {
   );
 });
 
-it('R9: a few at a time are as many as all at once', async () => {
+it('a few at a time are as many as all at once', async () => {
   await using stage = await GitStage.start(NAMES, PRUNES);
   stage.push(gone('a', 'b', 'c'));
   for (const name of ['a', 'b', 'c']) await stage.untilGone(name);
@@ -224,7 +224,7 @@ it('R9: a few at a time are as many as all at once', async () => {
   await stage.untilGone('g');
 }, 60_000);
 
-it('R9: a file that goes while its object is being applied takes the object with it', async () => {
+it('a file that goes while its object is being applied takes the object with it', async () => {
   await using stage = await GitStage.start(NAMES, PRUNES);
   using _slow = slowApply(stage, 'n');
   stage.push(filesOf(stage, ['n']));
@@ -247,7 +247,7 @@ function slowApply(stage: GitStage, name: string): Disposable {
   return { [Symbol.dispose]: restore };
 }
 
-it('R9: where nothing is pruned, what vanished little by little is no news after a restart', async () => {
+it('where nothing is pruned, what vanished little by little is no news after a restart', async () => {
   await using stage = await GitStage.start(NAMES);
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     stage.push(gone(name));
