@@ -145,7 +145,7 @@ export class LayoutMoves {
         // Not all of them may be done: the next transaction sees.
         if (clusters.length > 0) return clusters;
         await endLayoutMove(trx, repository.id, move);
-        const what = done.directories === undefined ? '' : `, ${done.directories} directories`;
+        const what = done.directories === undefined ? '' : `, directories moved: ${done.directories}`;
         const isChanged = taken.commit !== undefined && done.directories !== 0;
         const how = isChanged ? `commit ${taken.commit}${what}` : 'nothing had to be changed in Git';
         await appendAudit(trx, {

@@ -23,7 +23,7 @@ const PATH = /^(?!-)[A-Za-z0-9._~/+@-]{1,400}$/;
 /**
  * Reads `https://…`, `ssh://user@host:port/path` and `user@host:path`.
  *
- * @returns why it cannot be an address, as the message of a fault, where it can not
+ * @returns why it cannot be an address, as the message of a fault, where it cannot
  */
 export function parseRepositoryUrl(text: string): RepositoryAddress | string {
   if (hasOddCharacters(text)) return ODD_CHARACTERS;

@@ -39,7 +39,7 @@ export type ReviewEvent =
   | { readonly kind: 'rendered'; readonly isOther: boolean }
   /** The branch holds it. */
   | { readonly kind: 'landed' }
-  /** A newer intent of the object is proposed, or delivered: then this one can not come to the branch any more. */
+  /** A newer intent of the object is proposed, or delivered: then this one cannot come to the branch any more. */
   | { readonly kind: 'overtaken'; readonly isDelivered: boolean }
   /** It will never be merged: refused by the Git host, not renderable any more, or older than what the branch has. */
   | { readonly kind: 'refused'; readonly isOlder: boolean }
@@ -137,7 +137,7 @@ function decideAct(standing: Standing, act: ReviewAct): Decision {
   if (isClosed(state)) return ofClosed(standing, act);
   if (act.actor === author && (act.kind === 'approve' || act.kind === 'reject')) {
     const other = act.kind === 'reject' ? 'withdraw it instead (supersede)' : 'somebody else has to';
-    const message = `${author} asked for this intent and can not ${act.kind} its proposal; ${other}`;
+    const message = `${author} asked for this intent and cannot ${act.kind} its proposal; ${other}`;
     return { kind: 'refuse', code: 'forbidden', message };
   }
   if (act.revision !== undefined && act.revision !== revision) {

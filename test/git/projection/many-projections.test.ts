@@ -72,7 +72,7 @@ describe('the projections of many clusters', () => {
     }
   });
 
-  it('are repacked when they have come to many packs, and stay readable', async () => {
+  it('are repacked when they have come to many packs, and stay readable', { timeout: 90_000 }, async () => {
     stage = await ProjectionStage.start(['prod-eu']);
     for (let round = 1; round <= 55; round += 1) await pushForEach(['prod-eu'], round);
     await expect
