@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '../../runtime/logger.ts';
 import type { CopyReport } from './copy-report.ts';
 import { GitCommand } from './git-command.ts';
+import { FetchedHistory } from './fetched-history.ts';
 import { GitFault, gitFaultOf } from './git-fault.ts';
 import { chunksOf, parseTree, readBatch, type TreeEntry } from './git-output.ts';
 import { configureSparseRepository } from './sparse-repository.ts';
@@ -64,14 +65,14 @@ export class GitCache {
     this.#opened = true;
   }
 
-  /** Brings the copy up to the branch's tip. @throws GitFault */
-  async fetch(signal: AbortSignal): Promise<Fetched> {
+  /** Brings the copy up to the branch's tip; where nobody told of news it is first asked whether there is any. @throws GitFault */
+  async fetch(signal: AbortSignal, isNews = true): Promise<Fetched> {
     try {
       await this.prepare(signal);
       const packs = await this.#countPacks();
       if (packs >= this.#maxPacks && packs !== Infinity) await this.#git.text(['repack', '-a', '-d', '-q'], { signal });
       if (!(await this.#isUsable())) throw new GitFault('broken', `the copy is gone or has ${this.#maxPacks} packs`);
-      return await this.#fetchTip(signal);
+      return await this.#fetchTip(signal, isNews);
     } catch (error) {
       signal.throwIfAborted();
       const fault = gitFaultOf(error);
@@ -207,23 +208,33 @@ export class GitCache {
     await configureSparseRepository(this.#deps);
   }
 
-  async #fetchTip(signal: AbortSignal): Promise<Fetched> {
+  async #fetchTip(signal: AbortSignal, isNews = true): Promise<Fetched> {
     const known = await this.#tip();
-    // The first time one commit is enough, however deep the history is; later what has been added to it.
-    const depth = known === undefined ? ['--depth=1'] : [];
+    const { path, branch } = this.#deps;
     // Of a whole repository every content is wanted, from the first time on: then it comes with the same answer.
-    const isOwn = this.#dedicated === true || this.#deps.path === '';
+    const isOwn = this.#dedicated === true || path === '';
     const filter = isOwn ? '--no-filter' : '--filter=blob:none';
-    const options = ['--no-tags', '--no-write-fetch-head', '--recurse-submodules=no', filter, ...depth];
+    const options = ['--no-tags', '--no-write-fetch-head', '--recurse-submodules=no', filter];
     const stderr: string[] = [];
-    const refspec = `+refs/heads/${this.#deps.branch}:${REF}`;
-    await this.#git.text(['fetch', ...options, 'origin', refspec], { signal, stderr });
+    const fetch = async (...limits: readonly string[]): Promise<void> => {
+      const refspec = `+refs/heads/${branch}:${REF}`;
+      await this.#git.text(['fetch', ...options, ...limits, 'origin', refspec], { signal, stderr });
+    };
+    const history = new FetchedHistory({ git: this.#git, fetch });
+    // The first time one commit is enough, however deep the history is; later what has been added to it.
+    if (known === undefined) await fetch('--depth=1');
+    // A cluster's own repository is written by the control plane, one commit after the other.
+    else if (path === '') await fetch();
+    else if (isNews || this.#dedicated === undefined || (await history.tipOf(branch, signal)) !== known) {
+      await history.fetchSince(known, signal);
+    } else return { commit: known, rewritten: false };
     const said = stderr.join('');
     const commit = await this.#tip();
     if (commit === undefined) throw new GitFault('broken', 'the fetched commit has no id');
     this.#noteFilter(!said.includes('filtering not recognized'));
     if (commit !== known || this.#dedicated === undefined) await this.#noteKind(commit, signal);
-    return { commit, rewritten: said.includes('(forced update)') };
+    const isForced = known !== undefined && said.includes('(forced update)');
+    return { commit, rewritten: isForced && (path === '' || !(await history.goesOn(known, commit, signal))) };
   }
 
   #noteFilter(filtered: boolean): void {
