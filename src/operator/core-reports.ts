@@ -33,7 +33,9 @@ export function coreReports(
       const conditions = syncConditions(report);
       const whole = set.scope === 'complete' && isTrue([...conditions], 'Synced');
       if (whole && report.revision !== undefined) status.change({ appliedRevision: report.revision });
-      status.setConditions(conditions);
+      // What was named as kept is not taken back by what is not known now.
+      const isNamed = isTrue([...status.conditions], 'RemovedWithoutTombstone');
+      status.setConditions(conditions.filter((condition) => !isNamed || condition.status !== 'Unknown'));
     },
     onRewritten: (message) => {
       recorder.record(cluster(), { type: 'Warning', reason: 'SourceHistoryRewritten', message });
