@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DIRECTORY, fileOf, GitStage } from './git-stage.ts';
+import { DIRECTORY, fileOf, GitStage } from '../scenarios/git-stage.ts';
 
 const MARK = 'app.service.io/tombstone';
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
