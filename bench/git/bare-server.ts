@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { ExpiredTombstones } from '../../src/delivery/gitops/expired-tombstones.ts';
+import { ExpiredTombstones } from '../../src/delivery/gitops/write/expired-tombstones.ts';
 import type { RepositoryLayout } from '../../src/delivery/gitops/layout.ts';
-import { planChain } from '../../src/delivery/gitops/plan-chain.ts';
+import { planChain } from '../../src/delivery/gitops/write/plan-chain.ts';
 import { runGit } from '../../src/git/git-process.ts';
 import { Mirror } from '../../src/git/mirror.ts';
 import { writePack } from '../../src/git/pack.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { GitopsDelivery } from '../../src/delivery/gitops/gitops-delivery.ts';
+import { GitopsDelivery } from '../../src/delivery/gitops/write/gitops-delivery.ts';
 import { clusterDirectory, type RepositoryLayout } from '../../src/delivery/gitops/layout.ts';
 import { runGit } from '../../src/git/git-process.ts';
 import type { Rendered } from '../../src/intent/rendered.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Delivery } from '../delivery/delivery.ts';
-import type { LayoutRecord } from '../delivery/gitops/layout-record.ts';
-import { GitopsDelivery, type GitopsDeliveryDeps } from '../delivery/gitops/gitops-delivery.ts';
+import type { LayoutRecord } from '../delivery/gitops/write/layout-record.ts';
+import { GitopsDelivery, type GitopsDeliveryDeps } from '../delivery/gitops/write/gitops-delivery.ts';
 import { PullDelivery, type JobQueue } from '../delivery/pull/pull-delivery.ts';
 import type { DeliveryTarget, GitopsTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
@@ -12,7 +12,7 @@ import { openRemote } from '../git/remote/open-remote.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { signatureOf, type HostAccesses } from './git-hosts/host-accesses.ts';
-import { GIT_USERNAME } from './git-source.ts';
+import { GIT_USERNAME } from './git/git-source.ts';
 import { insertGitCredential, mintGitCredential, type StoredScope } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
 import { findRepositoryById, repositoryUrl } from './store/repositories.ts';

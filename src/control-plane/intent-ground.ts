@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { IntentRequest } from '../intent/intent-request.ts';
 import { AppError } from '../protocol/app-error.ts';
-import { gitSettingsOf } from './git-settings.ts';
+import { gitSettingsOf } from './git/git-settings.ts';
 import { lastStandingIntentOf, targetKindOf } from './store/intents.ts';
 import { olderProposals } from './store/proposals.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';

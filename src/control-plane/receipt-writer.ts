@@ -1,6 +1,6 @@
 import type { Receipt } from '../delivery/delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { gitSettingsOf } from './git-settings.ts';
+import { gitSettingsOf } from './git/git-settings.ts';
 import type { QueuedIntent } from './store/delivery-queue.ts';
 import type { Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { renewalThreshold, type GitSources } from './git-source.ts';
+import { renewalThreshold, type GitSources } from './git/git-source.ts';
 import { keepJobs } from './jobs/job-upkeep.ts';
 import { repeat } from './repeat.ts';
 import { ReportRetention } from './report-retention.ts';

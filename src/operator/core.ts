@@ -1,7 +1,7 @@
-import type { CopyCondition } from '../delivery/gitops/copy-report.ts';
-import { GitSource } from '../delivery/gitops/git-source.ts';
-import type { GitTarget } from '../delivery/gitops/git-target.ts';
-import { ACCEPT_REMOVALS_ANNOTATION } from '../delivery/gitops/removal-breaker.ts';
+import type { CopyCondition } from '../delivery/gitops/read/copy-report.ts';
+import { GitSource } from '../delivery/gitops/read/git-source.ts';
+import type { GitTarget } from '../delivery/gitops/read/git-target.ts';
+import { ACCEPT_REMOVALS_ANNOTATION } from '../delivery/gitops/read/removal-breaker.ts';
 import type { DesiredSet, Source } from '../delivery/delivery.ts';
 import type { JobSubject } from '../delivery/pull/read-job.ts';
 import type { Reporter, StatusChange } from '../events/report/reporter.ts';

@@ -1,4 +1,4 @@
-import type { GitTarget } from '../delivery/gitops/git-target.ts';
+import type { GitTarget } from '../delivery/gitops/read/git-target.ts';
 import { GitCredential, type AgentConfig } from '../protocol/agent-config.ts';
 import { decryptWith } from '../protocol/jwe.ts';
 import { compileParser } from '../protocol/parse.ts';

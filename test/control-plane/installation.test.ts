@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { GitFolder } from '../../src/control-plane/git-folder.ts';
+import { GitFolder } from '../../src/control-plane/git/git-folder.ts';
 import { openMasterKey } from '../../src/control-plane/master-key.ts';
 import { makeFirstAdmin } from '../../src/control-plane/first-start.ts';
 import { requireSameMasterKey } from '../../src/control-plane/store/installation.ts';

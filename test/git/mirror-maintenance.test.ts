@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pino } from 'pino';
 import { Mirror } from '../../src/git/mirror.ts';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { commitByHand, delivered, onServer, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { commitByHand, delivered, onServer, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 import { git, type GitServer } from './git-server.ts';
 
 /** A year of one repository: some fifty-five commits a day. */

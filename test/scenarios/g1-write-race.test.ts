@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { pushesThrough, report } from '../delivery/gitops/refusing-host.ts';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { delivered, instantClock, onServer, startAcme, subjects, writerOn } from '../delivery/gitops/writer.ts';
+import { pushesThrough, report } from '../delivery/gitops/write/refusing-host.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { delivered, instantClock, onServer, startAcme, subjects, writerOn } from '../delivery/gitops/write/writer.ts';
 
 /** What a host says of a branch that moved, in this order. */
 const WORDINGS = [

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { delivered, onServer, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { delivered, onServer, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 import { git } from '../git/git-server.ts';
 
 it(

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { delivered, onServer, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { delivered, onServer, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 
 it('G2: 200 intents of 200 clusters are one push, and one fetch of what is new', { timeout: 60_000 }, async () => {
   await using server = await startAcme();

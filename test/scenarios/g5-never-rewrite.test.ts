@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { commitByHand, delivered, onServer, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { commitByHand, delivered, onServer, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 import { git, gitFailure } from '../git/git-server.ts';
 
 const SCOPE = [{ clusterId: 'c-prod-eu', directory: 'clusters/prod-eu' }];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { directoryFiles } from '../../src/delivery/gitops/read-directory.ts';
-import { GitRemote, manifest } from '../delivery/gitops-source/git-remote.ts';
-import { SourceRun } from '../delivery/gitops-source/source-run.ts';
+import { directoryFiles } from '../../src/delivery/gitops/read/read-directory.ts';
+import { GitRemote, manifest } from '../delivery/gitops/read/git-remote.ts';
+import { SourceRun } from '../delivery/gitops/read/source-run.ts';
 import { git } from '../git/git-server.ts';
 
 describe("G6: in the operator's reader", () => {

@@ -5,8 +5,8 @@ import { checkPush } from '../../src/git/embedded-host/check-push.ts';
 import { GitTree } from '../../src/git/git-tree.ts';
 import { pathFault } from '../../src/git/path-rules.ts';
 import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { deliver, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { deliver, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 import { git, type GitServer } from '../git/git-server.ts';
 
 /** Names that are, or are taken for, something else on some file system, or leave the directory. From git's own t0060. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
-import { apply, operate, uninstall } from '../delivery/gitops/rendered-intent.ts';
-import { deliver, onServer, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply, operate, uninstall } from '../delivery/gitops/write/rendered-intent.ts';
+import { deliver, onServer, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 
 it('G7: the same render twice makes no commit and no push, whoever asks, and gives the same receipts', async () => {
   await using server = await startAcme();

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { FetchLike } from '../../src/git/receive-pack.ts';
-import { apply } from '../delivery/gitops/rendered-intent.ts';
-import { delivered, onServer, startAcme, writerOn } from '../delivery/gitops/writer.ts';
+import { apply } from '../delivery/gitops/write/rendered-intent.ts';
+import { delivered, onServer, startAcme, writerOn } from '../delivery/gitops/write/writer.ts';
 import { git, type GitServer } from '../git/git-server.ts';
 
 const DIRECTORIES = 10_000;

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { apply, uninstall } from '../delivery/gitops/rendered-intent.ts';
+import { apply, uninstall } from '../delivery/gitops/write/rendered-intent.ts';
 import {
   deliver,
   delivered,
@@ -10,7 +10,7 @@ import {
   startAcme,
   subjects,
   writerOn,
-} from '../delivery/gitops/writer.ts';
+} from '../delivery/gitops/write/writer.ts';
 
 it('G9: a fresh token that answers 404 is waited for, and the repository is not taken for gone', async () => {
   await using server = await startAcme();

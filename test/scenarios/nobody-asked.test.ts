@@ -2,8 +2,8 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findCondition } from '../../src/resources/conditions.ts';
-import { GitHttp } from '../delivery/gitops-source/git-http.ts';
-import { git, GitRemote } from '../delivery/gitops-source/git-remote.ts';
+import { GitHttp } from '../delivery/gitops/read/git-http.ts';
+import { git, GitRemote } from '../delivery/gitops/read/git-remote.ts';
 import { acceptanceIn, DIRECTORY, fileOf, GitStage } from './git-stage.ts';
 
 const NAMES = 'abcdefghijkl'.split('');

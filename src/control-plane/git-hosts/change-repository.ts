@@ -207,7 +207,8 @@ export async function requireRepository(
 export function requireOtherHost(row: RepositoryRow, name: string): void {
   if (row.host !== null && row.embedded !== 1) return;
   const message = `the repository ${name} is of the control plane's own Git host, which needs no address, credentials or probe`;
-  const next = 'register one of another host under another name, or delete this one first while nothing was written to it';
+  const next =
+    'register one of another host under another name, or delete this one first while nothing was written to it';
   throw new AppError('conflict', `${message}; ${next}`);
 }
 

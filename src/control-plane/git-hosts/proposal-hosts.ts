@@ -1,4 +1,4 @@
-import { ProposalHostFault } from '../../delivery/gitops/proposal-host.ts';
+import { ProposalHostFault } from '../../delivery/gitops/proposal-hosts/proposal-host.ts';
 import { GiteaHost } from '../../delivery/gitops/proposal-hosts/gitea.ts';
 import { GithubHost } from '../../delivery/gitops/proposal-hosts/github.ts';
 import { GitlabHost } from '../../delivery/gitops/proposal-hosts/gitlab.ts';

@@ -3,7 +3,7 @@ import type { GitAuthorization } from '../../git/embedded-host/git-access.ts';
 import { REQUEST_ID_HEADER } from '../../protocol/agent-config.ts';
 import { isWellFormedToken } from '../../protocol/token.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { projectionTargets } from '../projection-targets.ts';
+import { projectionTargets } from '../git/projection-targets.ts';
 import { findGitCredential, type StoredScope } from '../store/git-credentials.ts';
 import type { Store } from '../store/open-store.ts';
 import type { HttpServer } from './server.ts';

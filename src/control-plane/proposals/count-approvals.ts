@@ -1,4 +1,4 @@
-import type { RequiredApprovals } from '../git-settings.ts';
+import type { RequiredApprovals } from '../git/git-settings.ts';
 
 /** A review as far as it counts. In the order in which they were given. */
 export interface CountedReview {

@@ -1,4 +1,4 @@
-import type { RequiredApprovals } from '../git-settings.ts';
+import type { RequiredApprovals } from '../git/git-settings.ts';
 import type { ProposalState } from '../store/schema.ts';
 import { countApprovals, missingText, type CountedReview, type Holders } from './count-approvals.ts';
 

@@ -1,12 +1,12 @@
 import type { Receipt } from '../../delivery/delivery.ts';
-import type { ProposalStanding } from '../../delivery/gitops/branch-readings.ts';
-import type { GitopsDelivery } from '../../delivery/gitops/gitops-delivery.ts';
+import type { ProposalStanding } from '../../delivery/gitops/write/branch-readings.ts';
+import type { GitopsDelivery } from '../../delivery/gitops/write/gitops-delivery.ts';
 import {
   astrayText,
   ProposalHostFault,
   type HostedProposal,
   type ProposalHost,
-} from '../../delivery/gitops/proposal-host.ts';
+} from '../../delivery/gitops/proposal-hosts/proposal-host.ts';
 import { codeSpan, noteText, requestText } from '../../delivery/gitops/proposal-hosts/request-text.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 import type { Clock } from '../../runtime/clock.ts';

@@ -1,5 +1,5 @@
-import type { GitopsDelivery } from '../../delivery/gitops/gitops-delivery.ts';
-import { ProposalHostFault } from '../../delivery/gitops/proposal-host.ts';
+import type { GitopsDelivery } from '../../delivery/gitops/write/gitops-delivery.ts';
+import { ProposalHostFault } from '../../delivery/gitops/proposal-hosts/proposal-host.ts';
 import { HostPaused } from '../../delivery/gitops/proposal-hosts/host-client.ts';
 import type { GitopsTarget } from '../../delivery/select-delivery.ts';
 import { askedWaitMs, backoffMs } from '../../runtime/backoff.ts';

@@ -1,4 +1,4 @@
-import type { GitopsDelivery } from '../../delivery/gitops/gitops-delivery.ts';
+import type { GitopsDelivery } from '../../delivery/gitops/write/gitops-delivery.ts';
 import type { GitopsTarget } from '../../delivery/select-delivery.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 import type { Clock } from '../../runtime/clock.ts';

@@ -1,4 +1,4 @@
-import { ProposalHostFault } from '../../delivery/gitops/proposal-host.ts';
+import { ProposalHostFault } from '../../delivery/gitops/proposal-hosts/proposal-host.ts';
 import type { ChangeCursor, PolledHost } from '../../delivery/gitops/proposal-hosts/polled-host.ts';
 import { closedAmong, lookAtRequest, type HostedRow } from '../store/hosted-proposals.ts';
 import { pinsIn } from '../store/proposals.ts';

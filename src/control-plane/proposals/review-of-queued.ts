@@ -1,7 +1,7 @@
 import type { DeliveryItem, Review } from '../../delivery/delivery.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { gitSettingsOf } from '../git-settings.ts';
+import { gitSettingsOf } from '../git/git-settings.ts';
 import type { QueuedIntent } from '../store/delivery-queue.ts';
 import type { Held } from '../store/exclusive.ts';
 import type { Store } from '../store/open-store.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { gitSettingsOf, strictest, type RequiredApprovals } from '../git-settings.ts';
+import { gitSettingsOf, strictest, type RequiredApprovals } from '../git/git-settings.ts';
 import { listAdminTokens } from '../store/admin-tokens.ts';
 import { pinsIn, reviewsOf } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalReviewRow, ProposalRow } from '../store/schema.ts';

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { BlobPin, Receipt } from '../../delivery/delivery.ts';
-import { SUPERSEDED } from '../../delivery/gitops/refusal-reasons.ts';
-import { gitSettingsOf } from '../git-settings.ts';
+import { SUPERSEDED } from '../../delivery/gitops/write/refusal-reasons.ts';
+import { gitSettingsOf } from '../git/git-settings.ts';
 import { lockProposal, olderProposals, pinsIn, proposalsOfIntents, updateProposal } from '../store/proposals.ts';
 import { storeReceipt, type DeliveredIntent } from '../store/receipts.ts';
 import type { ClusterRow, Database, IntentRow, ProposalRow } from '../store/schema.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { LayoutMove, LayoutMoved } from '../../delivery/gitops/layout-record.ts';
+import type { LayoutMove, LayoutMoved } from '../../delivery/gitops/write/layout-record.ts';
 import { clusterDirectory, type RepositoryLayout } from '../../delivery/gitops/layout.ts';
 import type { Database, RepositoryRow } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GitSources } from '../../../src/control-plane/git-source.ts';
+import { GitSources } from '../../../src/control-plane/git/git-source.ts';
 import { rotateSigningKey } from '../../../src/control-plane/rotate-signing-key.ts';
 import { findCluster } from '../../../src/control-plane/store/clusters.ts';
 import type { ClusterRow } from '../../../src/control-plane/store/schema.ts';

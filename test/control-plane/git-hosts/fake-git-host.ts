@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serveGit } from '../../delivery/gitops-source/git-http.ts';
+import { serveGit } from '../../delivery/gitops/read/git-http.ts';
 import { createLoopbackCertificate } from '../../../src/sandbox/loopback-certificate.ts';
 
 export interface KnownToken {

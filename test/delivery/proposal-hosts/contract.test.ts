@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ProposalHostFault } from '../../../src/delivery/gitops/proposal-host.ts';
+import { ProposalHostFault } from '../../../src/delivery/gitops/proposal-hosts/proposal-host.ts';
 import { FakeGitHost } from '../../support/git-hosts/fake-host.ts';
 import { apiOf, HOSTS } from './host-api.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { refusal } from '../../../protocol/parse.ts';
-import { gitSettingsOf } from '../../git-settings.ts';
+import { gitSettingsOf } from '../../git/git-settings.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { acceptRemovals } from '../../store/cluster-admin.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';

@@ -4,7 +4,7 @@ import type { ClientAuthority } from '../../client-authority.ts';
 import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
-import type { LayoutMoves } from '../../layout-moves.ts';
+import type { LayoutMoves } from '../../git/layout-moves.ts';
 import type { RepositoryHistory } from '../../history/repository-history.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { hashToken, mintToken } from '../../../protocol/token.ts';
 import { CONFIGURED_ADMIN } from '../../first-start.ts';
-import { RoleName } from '../../git-settings.ts';
+import { RoleName } from '../../git/git-settings.ts';
 import {
   deleteAdminToken,
   findAdminToken,

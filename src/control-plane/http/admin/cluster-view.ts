@@ -5,7 +5,7 @@ import { operatorSupport, type OperatorSupport } from '../../../protocol/version
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import { intervalsOf, namesIn, securityOf, type SecuritySettings } from '../../cluster-settings.ts';
-import { gitSettingsOf, type GitSettings } from '../../git-settings.ts';
+import { gitSettingsOf, type GitSettings } from '../../git/git-settings.ts';
 import { ownIntervalsOf } from '../../organization-settings.ts';
 import { currentAgentCredential } from '../../store/agent-credentials.ts';
 import type { ContactWatch } from '../../contact-watch.ts';

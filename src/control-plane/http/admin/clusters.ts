@@ -19,7 +19,7 @@ import { viewCluster } from './cluster-view.ts';
 import { createCluster, type CreatedCluster } from './create-cluster.ts';
 import { refuseUnseenCertificate } from './client-authority.ts';
 import { refuseFixedFields } from './fixed-fields.ts';
-import { gitSettingsOf } from '../../git-settings.ts';
+import { gitSettingsOf } from '../../git/git-settings.ts';
 import { changeGitSettings, gitSettingsText, refuseWithoutGit } from './git-change.ts';
 import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { PruneBreaker } from '../../../protocol/agent-config.ts';
 import type { Fault } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
-import { gitSettingsOf, GitSettings, RequiredApprovals } from '../../git-settings.ts';
+import { gitSettingsOf, GitSettings, RequiredApprovals } from '../../git/git-settings.ts';
 import type { ClusterRow } from '../../store/schema.ts';
 
 const oneOf = <const Name extends string>(...names: readonly Name[]) =>

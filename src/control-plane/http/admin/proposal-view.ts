@@ -1,7 +1,7 @@
 import type { BlobPin } from '../../../delivery/delivery.ts';
 import { countApprovals } from '../../proposals/count-approvals.ts';
 import type { StoredStanding } from '../../proposals/standing.ts';
-import type { RequiredApprovals } from '../../git-settings.ts';
+import type { RequiredApprovals } from '../../git/git-settings.ts';
 import { pinsIn } from '../../store/proposals.ts';
 import { localName } from '../../store/repositories.ts';
 import type { ProposalState, RepositoryRow } from '../../store/schema.ts';

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
-import { GIT_USERNAME } from '../../git-source.ts';
+import { GIT_USERNAME } from '../../git/git-source.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { insertGitCredential, mintGitCredential } from '../../store/git-credentials.ts';
 import { findRepository, hostedName, listRepositories, localName } from '../../store/repositories.ts';

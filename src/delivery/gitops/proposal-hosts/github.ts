@@ -6,7 +6,7 @@ import {
   type HostedProposal,
   type NewProposal,
   type ProposalText,
-} from '../proposal-host.ts';
+} from './proposal-host.ts';
 import { HostClient, wordsOf, type HostApi } from './host-client.ts';
 import { hostShape } from './host-shape.ts';
 import { PAGE_SIZE, readChanges, type ChangeCursor, type Changes, type PolledHost } from './polled-host.ts';

@@ -3,7 +3,7 @@ import { backoffMs } from '../../../runtime/backoff.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import type { Secret } from '../../../runtime/secret.ts';
-import { ProposalHostFault } from '../proposal-host.ts';
+import { ProposalHostFault } from './proposal-host.ts';
 import type { HostPauses } from './host-pauses.ts';
 
 const TIMEOUT_MS = 15_000;

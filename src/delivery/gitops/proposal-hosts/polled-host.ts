@@ -1,4 +1,4 @@
-import type { HostedProposal, ProposalHost } from '../proposal-host.ts';
+import type { HostedProposal, ProposalHost } from './proposal-host.ts';
 
 /** What one look at a host's list of requests gave. */
 export interface Changes {

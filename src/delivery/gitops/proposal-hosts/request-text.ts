@@ -1,4 +1,4 @@
-import type { ProposalText } from '../proposal-host.ts';
+import type { ProposalText } from './proposal-host.ts';
 
 /** What a pull or merge request says of a proposal. Nothing of it is secret: the branch shows the same. */
 export interface RequestSubject {
