@@ -46,7 +46,7 @@ describe('where the control plane is', () => {
 
   it('is refused by a command that would pass it over, before its name and behind it', async () => {
     expect(await run('SERVER namespaces add shop')).toBe(
-      "2 error: option '--server <url>' is not for add, which calls no control plane\nSee: servicectl --help\n",
+      "2 error: option '--server <url>' is not for add, which calls no control plane\nSee: servicectl namespaces add --help\n",
     );
     expect(await run('namespaces add shop SERVER')).toMatch(/^2 error: unknown option '--server'\n/);
   });
