@@ -25,6 +25,7 @@ describe('the apply loop', () => {
         ],
       ]),
       removals: new Set(),
+      pruned: new Set(),
       removedWithoutTombstone: [],
       faults: [],
       retryable: false,
