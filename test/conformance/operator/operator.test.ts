@@ -17,11 +17,11 @@ afterAll(async () => {
 });
 
 describe('the operator, as a control plane sees it', () => {
-  it.each(SHARED)('$section: $sentence', { timeout: 60_000 }, async ({ run }) => {
+  it.each(SHARED)('$section: $sentence', { timeout: 300_000 }, async ({ run }) => {
     await expect(run(stage)).resolves.toBeUndefined();
   });
 
-  it.each(OWN)('$section: $sentence', { timeout: 60_000 }, async ({ run, own }) => {
+  it.each(OWN)('$section: $sentence', { timeout: 300_000 }, async ({ run, own }) => {
     await using fresh = await OperatorStage.start(own);
     await expect(run(fresh)).resolves.toBeUndefined();
   });

@@ -119,7 +119,7 @@ export const JOBS: readonly OperatorCheck[] = [
           'an ack of it',
           () => stage.plane.said('redelivered').filter((what) => what === 'ack').length > times + 1,
           // Polls that bring nothing new come with growing pauses.
-          40_000,
+          90_000,
         );
       }
       await sleep(A_MOMENT_MS);
