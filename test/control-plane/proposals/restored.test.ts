@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { isOverPostgres } from '../../support/postgres/test-database-url.ts';
 import { RunningControlPlane } from '../running-control-plane.ts';
 import { ReviewedCluster } from './reviewed-cluster.ts';
 
@@ -10,7 +9,7 @@ const databaseFiles = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.startsWith('control-plane.db'));
 
 // The backup is a copy of the database's file.
-it.skipIf(isOverPostgres())(
+it(
   'finds merged what landed after the backup that it was restored from, and goes on with what did not',
   { timeout: 40_000 },
   async () => {
