@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import {
-  astrayText,
-  ProposalHostFault,
+  requireMergeable,
+  type ProposalHostFault,
   type ApprovedMerge,
   type HostedProposal,
   type NewProposal,
@@ -34,6 +34,8 @@ const parseRequests = hostShape('Gitea', Type.Array(PullRequest));
 /** Pages of open pull requests that are searched for one of a branch: the list has no filter by it. */
 const MAX_SEARCHED = 20;
 const STYLES = ['merge', 'rebase', 'rebase-merge', 'squash', 'fast-forward-only'];
+
+const HOST = { title: 'Gitea', noun: 'pull request' } as const;
 
 /**
  * Pull requests of Gitea and Forgejo (`routers/api/v1/repo/pull.go`, `modules/structs/pull.go` in their sources; the API's
@@ -88,11 +90,8 @@ export class GiteaHost implements PolledHost {
     { headCommit, targetBranch }: ApprovedMerge,
     signal: AbortSignal,
   ): Promise<HostedProposal> {
-    const known = await this.find(number, signal);
-    if (known === undefined) throw new ProposalHostFault('refused', `Gitea has no pull request ${number}`);
+    const known = requireMergeable(HOST, { number, targetBranch }, await this.find(number, signal));
     if (known.state === 'merged') return known;
-    const astray = astrayText('Gitea', known, targetBranch);
-    if (astray !== undefined) throw new ProposalHostFault('refused', astray);
     const body = { Do: await this.#style(signal), head_commit_id: headCommit };
     const path = `${this.#base}/pulls/${number}/merge`;
     const merged = await this.#client.call({ method: 'POST', path, body, takes: [200, 404, 405, 409] }, signal);

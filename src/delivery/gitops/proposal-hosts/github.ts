@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox';
 import {
-  astrayText,
-  ProposalHostFault,
+  requireMergeable,
   type ApprovedMerge,
   type HostedProposal,
   type NewProposal,
@@ -35,6 +34,8 @@ const parseRequest = hostShape('GitHub', PullRequest);
 const parseRequests = hostShape('GitHub', Type.Array(PullRequest));
 const parseIssue = hostShape('GitHub', Type.Object({ closed_by: Type.Optional(User) }));
 const parseMerge = hostShape('GitHub', Type.Object({ sha: Type.String() }));
+
+const HOST = { title: 'GitHub', noun: 'pull request' } as const;
 
 /**
  * Pull requests of GitHub (docs.github.com/en/rest/pulls/pulls, …/rest/issues/comments, version 2022-11-28), of GitHub
@@ -110,11 +111,8 @@ export class GithubHost implements PolledHost {
     { headCommit, targetBranch }: ApprovedMerge,
     signal: AbortSignal,
   ): Promise<HostedProposal> {
-    const known = await this.find(number, signal);
-    if (known === undefined) throw new ProposalHostFault('refused', `GitHub has no pull request ${number}`);
+    const known = requireMergeable(HOST, { number, targetBranch }, await this.find(number, signal));
     if (known.state === 'merged') return known;
-    const astray = astrayText('GitHub', known, targetBranch);
-    if (astray !== undefined) throw new ProposalHostFault('refused', astray);
     const method = await this.#mergeMethod(signal);
     const merged = await this.#client.call(
       {

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import {
-  astrayText,
-  ProposalHostFault,
+  requireMergeable,
+  type ProposalHostFault,
   type ApprovedMerge,
   type HostedProposal,
   type NewProposal,
@@ -41,6 +41,8 @@ const parseRequests = hostShape('GitLab', Type.Array(MergeRequest));
 
 /** Passing states: GitLab is still finding out (docs.gitlab.com/api/merge_requests, "Merge status"). */
 const FINDING_OUT = ['unchecked', 'checking', 'preparing', 'approvals_syncing'];
+
+const HOST = { title: 'GitLab', noun: 'merge request' } as const;
 
 /**
  * Merge requests of GitLab (docs.gitlab.com/api/merge_requests, …/api/notes, …/api/merge_request_approvals, API v4). One
@@ -98,11 +100,8 @@ export class GitlabHost implements PolledHost {
     { headCommit, targetBranch }: ApprovedMerge,
     signal: AbortSignal,
   ): Promise<HostedProposal> {
-    const known = await this.find(number, signal);
-    if (known === undefined) throw new ProposalHostFault('refused', `GitLab has no merge request ${number}`);
+    const known = requireMergeable(HOST, { number, targetBranch }, await this.find(number, signal));
     if (known.state === 'merged') return known;
-    const astray = astrayText('GitLab', known, targetBranch);
-    if (astray !== undefined) throw new ProposalHostFault('refused', astray);
     const merged = await this.#client.call(
       {
         method: 'PUT',

@@ -48,6 +48,24 @@ export function astrayText(
 }
 
 /**
+ * A request right before it is merged: as it stands where it is merged already, else one that still goes where it was
+ * approved for.
+ *
+ * @throws ProposalHostFault `refused`
+ */
+export function requireMergeable(
+  host: { readonly title: string; readonly noun: string },
+  asked: { readonly number: number; readonly targetBranch: string },
+  found: HostedProposal | undefined,
+): HostedProposal {
+  const { title, noun } = host;
+  if (found === undefined) throw new ProposalHostFault('refused', `${title} has no ${noun} ${asked.number}`);
+  const astray = found.state === 'merged' ? undefined : astrayText(title, found, asked.targetBranch);
+  if (astray !== undefined) throw new ProposalHostFault('refused', astray);
+  return found;
+}
+
+/**
  * Pull and merge requests of one repository on its host. Every call is bounded in time and repeated with jitter where that
  * is safe; a credential is never in what is thrown.
  *
