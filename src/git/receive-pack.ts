@@ -1,3 +1,4 @@
+import { readBounded } from '../runtime/read-bounded.ts';
 import { authorizationOf, isFresh, type HttpCredential } from './git-credential.ts';
 import { isObjectId, ZERO_ID } from './git-object.ts';
 import { FLUSH_PKT, pktLine, readPktLines } from './pkt-line.ts';
@@ -179,17 +180,6 @@ async function exchange(
     if (timeout.aborted) return unavailable(`the Git host did not answer within ${deps.timeoutMs} ms`);
     return unavailable(`the Git host cannot be reached: ${textOf(error)}`);
   }
-}
-
-async function readBounded(response: Response, limit: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > limit) throw new Error(`more than ${limit} bytes of answer`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 export function unavailable(message: string): Answered<never> {

@@ -7,6 +7,7 @@ import { compileParser } from '../../protocol/parse.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../runtime/project-version.ts';
+import { BodyTooLongError, readBounded } from '../../runtime/read-bounded.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { untilAborted } from '../../runtime/until-aborted.ts';
 import type { GithubAppCredential } from './host-credentials.ts';
@@ -18,6 +19,7 @@ const RENEW_SPREAD_MS = 5 * 60_000;
 const JWT_BACKDATED_S = 60;
 const JWT_LIFETIME_S = 9 * 60;
 const REQUEST_TIMEOUT_MS = 15_000;
+const MAX_BODY = 64 * 1024;
 const ATTEMPTS = 4;
 const WAITS = { minMs: 300, maxMs: 3000 };
 
@@ -163,9 +165,10 @@ export class GithubAppTokens {
         body: JSON.stringify(body),
         signal: timeout,
       });
-      const text = (await answer.text()).slice(0, 64 * 1024);
-      return { status: answer.status, body: jsonOf(text) };
+      const text = await readBounded(answer, MAX_BODY);
+      return { status: answer.status, body: jsonOf(text.toString('utf8')) };
     } catch (error) {
+      if (error instanceof BodyTooLongError) throw new GithubAppError(`GitHub answers with ${error.message}`, false);
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
       const why = timeout.aborted ? `no answer within ${REQUEST_TIMEOUT_MS / 1000} s` : cause || 'no connection';
       throw new GithubAppError(`GitHub's API cannot be reached for a token: ${why}`, false);

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { compileParser } from '../../protocol/parse.ts';
 import { PROJECT_VERSION } from '../../runtime/project-version.ts';
+import { BodyTooLongError, readBounded } from '../../runtime/read-bounded.ts';
 import { apiHeaders, type HostAccess } from './host-access.ts';
 
 /** What a host's API tells of a credential, without a commit. Absent members: it does not tell. */
@@ -133,9 +134,10 @@ async function get(
       headers: { ...apiHeaders(host, token), 'user-agent': `service-control-plane/${PROJECT_VERSION}` },
       signal: AbortSignal.any([signal, timeout]),
     });
-    text = await readText(answer);
+    text = (await readBounded(answer, MAX_BODY)).toString('utf8');
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof BodyTooLongError) throw new HostApiError(`its API answers with ${error.message}`);
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
     const why = timeout.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : cause || 'no connection';
     throw new HostApiError(`its API cannot be reached: ${why}`);
@@ -157,17 +159,6 @@ async function get(
   } catch {
     throw new HostApiError('its API answered with something that is not JSON: check apiUrl');
   }
-}
-
-async function readText(answer: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_BODY) throw new Error('the answer is too long');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function read<T>(parse: (value: unknown) => T, body: unknown): T {

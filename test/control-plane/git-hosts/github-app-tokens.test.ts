@@ -63,6 +63,13 @@ describe('tokens of a GitHub App', () => {
     expect(github.asked[0]?.url).toBe('https://api.github.com/app/installations/42/access_tokens');
   });
 
+  it('are not read from an answer that does not end', async () => {
+    const { github, tokens } = stage();
+    const long = 'x'.repeat(1024 * 1024);
+    for (let attempt = 1; attempt <= 4; attempt += 1) github.answers.push(() => new Response(long, { status: 201 }));
+    await expect(tokens.token(NEVER)).rejects.toThrow('GitHub answers with more than 65536 bytes');
+  });
+
   it('are asked for without the right to pull requests where the App has none', async () => {
     const { github, tokens } = stage();
     github.answers.push(refused(422, 'The permissions requested are not granted to this installation.'));

@@ -2,6 +2,7 @@ import type { FetchLike } from '../../../git/receive-pack.ts';
 import { backoffMs } from '../../../runtime/backoff.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
+import { BodyTooLongError, readBounded } from '../../../runtime/read-bounded.ts';
 import type { Secret } from '../../../runtime/secret.ts';
 import { ProposalHostFault } from './proposal-host.ts';
 import type { HostPauses } from './host-pauses.ts';
@@ -116,10 +117,12 @@ export class HostClient {
     try {
       const init = await this.#init(request, bounded);
       response = await fetchLike(urlOf(this.#api.apiUrl, request), init);
-      text = await readText(response);
+      text = (await readBounded(response, MAX_ANSWER_BYTES)).toString('utf8');
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ProposalHostFault) throw error;
+      if (error instanceof BodyTooLongError)
+        throw new ProposalHostFault('unavailable', 'an answer has more than 8 MiB');
       const why = timeout.aborted
         ? `did not answer within ${TIMEOUT_MS / 1000} s`
         : `cannot be reached${codeOf(error)}`;
@@ -175,17 +178,6 @@ export class HostClient {
 function urlOf(apiUrl: string, { path, query }: HostRequest): string {
   const text = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
   return `${apiUrl}${path}${text}`;
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new ProposalHostFault('unavailable', `an answer has more than 8 MiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function readJson(text: string): unknown {
