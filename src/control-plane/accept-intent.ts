@@ -14,7 +14,7 @@ import { newId } from '../protocol/ids.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
-import { groundOf, type Ground } from './intent-ground.ts';
+import { baseOf, type IntentBase } from './intent-base.ts';
 import type { MasterKey } from './master-key.ts';
 import {
   keysAreOlder,
@@ -121,7 +121,7 @@ async function acceptIn(
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
   generationIsAsExpected(submission.request, last);
-  const { standing, undecided } = await groundOf(trx, submission.request, cluster, last);
+  const { standing, undecided } = await baseOf(trx, submission.request, cluster, last);
   const organization = await findOrganization(trx, cluster.organization_id);
   const keys = { ...cluster, recovery_public_key: organization?.recovery_public_key ?? null };
   if (sealing !== undefined && keysAreOlder(sealing, keys)) return 'keys changed';
@@ -234,7 +234,7 @@ function check(
   request: IntentRequest,
   cluster: ClusterRow,
   entry: StoredCatalogEntry | undefined,
-  { standing, undecided }: Ground,
+  { standing, undecided }: IntentBase,
 ): void {
   throwIfRefused(
     checkIntent(request, {

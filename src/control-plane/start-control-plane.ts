@@ -26,7 +26,7 @@ import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
 import { gitHostWebhookRoutes } from './http/git-host-webhooks.ts';
 import { installRoutes } from './http/install.ts';
-import { pageRoutes } from './http/page.ts';
+import { pageRoutes } from './http/web-page.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './git/layout-moves.ts';

@@ -7,7 +7,7 @@ import { olderProposals } from './store/proposals.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 
 /** What an intent is judged against and carries values from. */
-export interface Ground {
+export interface IntentBase {
   /** The newest intent of the object that stands. */
   readonly standing: IntentRow | undefined;
   /** Id of a proposal about the object that is not decided yet. */
@@ -23,12 +23,12 @@ export interface Ground {
  * @throws AppError `conflict` for an update while a proposal of the object is being merged: it would be of what stood
  *   before, and take back what was just approved
  */
-export async function groundOf(
+export async function baseOf(
   trx: Kysely<Database>,
   { action, namespace, name }: IntentRequest,
   cluster: ClusterRow,
   last: IntentRow | undefined,
-): Promise<Ground> {
+): Promise<IntentBase> {
   if (last === undefined) return { standing: undefined, undecided: undefined };
   const waiting = await olderProposals(trx, { ...last, generation: last.generation + 1 });
   const merging = waiting.find(({ state }) => state === 'merging');
