@@ -135,6 +135,8 @@ function clusterRow(id: string, organization: string, number: number, at: string
     disabled_at: null,
     connectivity_mode: 'pull' as const,
     delivery_epoch: 1,
+    delivery_held: 0,
+    reported_epoch: null,
     config_revision: 2,
     cluster_uid: id,
     public_key: null,

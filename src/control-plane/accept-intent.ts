@@ -164,6 +164,7 @@ async function acceptIn(
     reason: null,
     requested_by: submission.requestedBy,
     recovery_values: sealed.recoveryValues ?? null,
+    render_inputs: null,
     accepted_at: acceptedAt,
     delivered_at: null,
     applied_at: null,
@@ -227,7 +228,7 @@ function assertDeliverable(cluster: ClusterRow): void {
   const why = deliverableNow({ clusterId, mode, repositoryId });
   if (why === undefined) return;
   const message = `cluster ${cluster.slug} ${why}`;
-  throw refusal([{ path: '/connectivityMode', message, allowed: ['pull', 'gitops'] }]);
+  throw refusal([{ path: '/connectivityMode', message }]);
 }
 
 function check(

@@ -3,7 +3,7 @@ import type { Delivery } from '../delivery/delivery.ts';
 import type { LayoutRecord } from '../delivery/gitops/write/layout-record.ts';
 import { GitopsDelivery, type GitopsDeliveryDeps } from '../delivery/gitops/write/gitops-delivery.ts';
 import { PullDelivery, type JobQueue } from '../delivery/pull/pull-delivery.ts';
-import type { DeliveryTarget, GitopsTarget } from '../delivery/select-delivery.ts';
+import type { DeliveryTarget, GitopsTarget, PushTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { CommitSigner } from '../git/commit-object.ts';
 import type { DirectoryMove } from '../git/directory-moves.ts';
@@ -31,6 +31,8 @@ export interface DeliveriesDeps {
   readonly host: EmbeddedHost;
   readonly hostAccesses: Pick<HostAccesses, 'of'>;
   readonly jobs: JobQueue;
+  /** Transports to the API servers of clusters in push mode; it keeps them. */
+  readonly push: { readonly open: (target: PushTarget) => Promise<Delivery> };
   /** The armored signature of a commit's bytes, by the organization's key. */
   readonly signCommit: (organizationId: string, payload: Buffer) => Promise<string>;
   readonly clock: Clock;
@@ -68,6 +70,7 @@ export class Deliveries implements AsyncDisposable {
   async open(target: DeliveryTarget): Promise<Delivery> {
     // Nothing to keep warm: the queues are rows.
     if (target.mode === 'pull') return new PullDelivery(this.#deps.jobs, target.clusterId);
+    if (target.mode === 'push') return await this.#deps.push.open(target);
     return await this.#openRepository(target);
   }
 

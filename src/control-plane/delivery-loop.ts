@@ -261,7 +261,7 @@ function byTarget(
   rendered: readonly Rendered[],
 ): { readonly target: DeliveryTarget; readonly part: readonly Rendered[] }[] {
   if (rendered.length === 0) return [];
-  if (queue.mode === 'gitops') return [{ target: queue, part: rendered }];
+  if (queue.mode !== 'pull') return [{ target: queue, part: rendered }];
   const parts = Map.groupBy(rendered, ({ target }) => target.clusterId);
   return [...parts].map(([clusterId, part]) => ({ target: { mode: 'pull', clusterId }, part }));
 }

@@ -154,6 +154,9 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       host,
       hostAccesses,
       signCommit: async (organizationId, payload) => await commitSigning.sign(organizationId, payload),
+      push: {
+        open: async ({ clusterId }) => await Promise.reject(new Error(`there is no push credential of ${clusterId}`)),
+      },
       jobs: new StoreJobQueue({ ...deps, store, wakeups, jobLifetimeMs: config.jobLifetimeMs }),
       mirrorDir: join(config.dataDir, 'mirrors'),
       layoutRecord: (repositoryId) => layoutMoves.recordOf(repositoryId),

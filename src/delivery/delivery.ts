@@ -26,7 +26,14 @@ export type Review =
   | { readonly kind: 'merge'; readonly pins: readonly BlobPin[]; readonly approvedBy: readonly string[] };
 
 /** What a transport is given. */
-export type DeliveryItem = Rendered & { readonly review?: Review };
+export type DeliveryItem = Rendered & {
+  readonly review?: Review;
+  /**
+   * The intent was delivered before, by another way or before a switch that was rolled back: it is delivered once more under
+   * the present epoch. What an earlier delivery of it left behind does not count as this one.
+   */
+  readonly isHandover?: true;
+};
 
 /** What became of one intent of a batch. All but `retry` are final for this batch; that is tried again later. */
 export type Receipt =

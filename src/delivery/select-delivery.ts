@@ -12,8 +12,14 @@ export interface PullTarget {
   readonly clusterId: string;
 }
 
+/** The API server of one cluster. */
+export interface PushTarget {
+  readonly mode: 'push';
+  readonly clusterId: string;
+}
+
 /** What is written to as a whole, one batch at a time. */
-export type DeliveryTarget = GitopsTarget | PullTarget;
+export type DeliveryTarget = GitopsTarget | PullTarget | PushTarget;
 
 /** A cluster's record, as far as it says how the cluster is reached. */
 export interface ClusterWay {
@@ -22,22 +28,18 @@ export interface ClusterWay {
   readonly repositoryId: string | null;
 }
 
-/** The target by which a cluster's intents are delivered; undefined in a mode that this version does not deliver in. */
+/** The target by which a cluster's intents are delivered; undefined for one in gitops mode without a repository. */
 export function selectDelivery(way: ClusterWay): DeliveryTarget | undefined {
   switch (way.mode) {
     case 'gitops':
       return way.repositoryId === null ? undefined : { mode: 'gitops', repositoryId: way.repositoryId };
     case 'pull':
-      return { mode: 'pull', clusterId: way.clusterId };
     case 'push':
-      return undefined;
+      return { mode: way.mode, clusterId: way.clusterId };
   }
 }
 
 /** Why an intent for the cluster could not be delivered, to be said before it is stored; undefined when it can be. */
 export function deliverableNow(way: ClusterWay): string | undefined {
-  if (selectDelivery(way) !== undefined) return undefined;
-  return way.mode === 'gitops'
-    ? 'is gitops, but the cluster has no repository'
-    : `is ${way.mode}; this version delivers in pull and gitops mode, so the intent was not stored`;
+  return selectDelivery(way) === undefined ? 'is gitops, but the cluster has no repository' : undefined;
 }

@@ -22,6 +22,8 @@ export type PendingCluster = Omit<
   | 'status'
   | 'disabled_at'
   | 'delivery_epoch'
+  | 'delivery_held'
+  | 'reported_epoch'
   | 'config_revision'
   | 'cluster_uid'
   | 'public_key'
@@ -56,6 +58,8 @@ export async function insertPendingCluster(trx: Kysely<Database>, cluster: Pendi
     disabled_at: null,
     accepted_removals: null,
     delivery_epoch: 1,
+    delivery_held: 0,
+    reported_epoch: null,
     config_revision: 1,
     cluster_uid: null,
     public_key: null,

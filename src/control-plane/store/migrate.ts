@@ -6,6 +6,7 @@ import { requestKeys } from './migrations/0002-request-keys.ts';
 import { desiredOperatorVersion } from './migrations/0003-desired-operator-version.ts';
 import { pullAndIdentity } from './migrations/0004-pull-and-identity.ts';
 import { gitEngine } from './migrations/0005-git-engine.ts';
+import { modes } from './migrations/0006-modes.ts';
 import type { Migration } from './migrations/migration.ts';
 import type { Database } from './schema.ts';
 
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   desiredOperatorVersion,
   pullAndIdentity,
   gitEngine,
+  modes,
 ];
 
 interface MigrationTable {

@@ -11,10 +11,12 @@ import type {
   SigningKeyRow,
 } from './identity-rows.ts';
 import type { InstallationRow, LeaseRow } from './replica-rows.ts';
+import type { ModeHandoverRow, ModeSwitchRow, PushCredentialRow } from './mode-rows.ts';
 import type { CommitSigningKeyRow, ProposalReviewRow, ProposalRow } from './review-rows.ts';
 
 export type * from './identity-rows.ts';
 export type * from './job-rows.ts';
+export type * from './mode-rows.ts';
 export type * from './review-rows.ts';
 
 /**
@@ -49,6 +51,9 @@ export interface Database {
   proposals: ProposalRow;
   proposal_reviews: ProposalReviewRow;
   commit_signing_keys: CommitSigningKeyRow;
+  push_credentials: PushCredentialRow;
+  mode_switches: ModeSwitchRow;
+  mode_handovers: ModeHandoverRow;
 }
 
 export interface ClusterRow {
@@ -60,6 +65,10 @@ export interface ClusterRow {
   disabled_at: string | null;
   connectivity_mode: 'pull' | 'push' | 'gitops';
   delivery_epoch: number;
+  /** 1: nothing is delivered to it: a switch of its mode waits for the old way to end. */
+  delivery_held: number;
+  /** The highest epoch that its operator has reported to go by; null: none yet. */
+  reported_epoch: number | null;
   /** Raised whenever the projection that `/config` answers changes. */
   config_revision: number;
   /** UID of the cluster's kube-system namespace, bound at first registration. */
@@ -184,6 +193,8 @@ export interface IntentRow {
   requested_by: string;
   /** The secret values, sealed to the organization's recovery key as well (compact JWE). */
   recovery_values: string | null;
+  /** JSON `RenderInputs` that it was first delivered with; null: not delivered yet, or before they were kept. */
+  render_inputs: string | null;
   accepted_at: string;
   delivered_at: string | null;
   applied_at: string | null;
