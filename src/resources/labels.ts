@@ -36,6 +36,9 @@ export const APPLICATION_INSTANCE_FINALIZER = 'app.service.io/release';
 export const FIELD_MANAGER = 'service-operator';
 export const META_FIELD_MANAGER = 'service-operator-meta';
 export const STATUS_FIELD_MANAGER = 'service-operator-status';
+/** Of the control plane in push mode: payloads, and all else that it changes on an object (the mark before a delete). */
+export const PUSH_FIELD_MANAGER = 'service-control-plane';
+export const PUSH_META_FIELD_MANAGER = 'service-control-plane-meta';
 
 export const OPERATOR_NAMESPACE = 'service-system';
 export const CREDENTIALS_SECRET = 'service-operator-credentials';
