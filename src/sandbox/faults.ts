@@ -5,6 +5,8 @@ export interface FaultRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly watch: boolean;
+  /** Who asks, as it calls itself. */
+  readonly userAgent: string | undefined;
 }
 
 /** What goes wrong with a request that matches; the first match counts. */

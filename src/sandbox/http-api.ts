@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { KubeObject } from '../resources/kube-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { attributesOf, parseTarget, type Target } from './address.ts';
+import type { Audit } from './audit.ts';
 import type { Authentication } from './authentication.ts';
 import { apiVersions, group, groupList, resourceList, versionInfo } from './discovery.ts';
 import type { Fault, Faults } from './faults.ts';
@@ -23,6 +25,7 @@ export class HttpApi {
   readonly #resources: ResourceHandler;
   readonly #authentication: Authentication;
   readonly #faults: Faults;
+  readonly #audit: Audit;
   readonly #clock: Clock;
   readonly #watches: WatchDeps;
   readonly #watchBufferBytes: number;
@@ -32,6 +35,7 @@ export class HttpApi {
     readonly resources: ResourceHandler;
     readonly authentication: Authentication;
     readonly faults: Faults;
+    readonly audit: Audit;
     readonly clock: Clock;
     readonly watches: WatchDeps;
     readonly watchBufferBytes: number;
@@ -40,6 +44,7 @@ export class HttpApi {
     this.#resources = deps.resources;
     this.#authentication = deps.authentication;
     this.#faults = deps.faults;
+    this.#audit = deps.audit;
     this.#clock = deps.clock;
     this.#watches = deps.watches;
     this.#watchBufferBytes = deps.watchBufferBytes;
@@ -66,7 +71,8 @@ export class HttpApi {
     const { pathname: path, searchParams: query } = url;
     const target = parseTarget(path);
     const watching = method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '');
-    const fault = this.#faults.take({ method, path, query, watch: watching });
+    const { 'content-type': contentType, 'user-agent': userAgent } = request.headers;
+    const fault = this.#faults.take({ method, path, query, watch: watching, userAgent });
     if (await this.#faulted(fault, response)) return;
     const attributes = tokenAttributes(path, method) ?? attributesOf(target, method, path, watching);
     const user = this.#authentication.check(request.headers.authorization, attributes);
@@ -89,15 +95,21 @@ export class HttpApi {
       this.#watch(kind, target, query, request, response);
       return;
     }
+    const body = method === 'GET' ? Buffer.alloc(0) : await readBody(request);
     const answer = await this.#resources.handle(kind, target, {
       method,
       query,
-      body: method === 'GET' ? Buffer.alloc(0) : await readBody(request),
-      contentType: request.headers['content-type'],
-      userAgent: request.headers['user-agent'],
+      body,
+      contentType,
+      userAgent,
       rendering: renderingOf(request.headers.accept ?? '', query),
       caller: { user, warn: (text) => void response.appendHeader('Warning', `299 - ${JSON.stringify(text)}`) },
     });
+    if (method !== 'GET') {
+      const { name } = user;
+      const written = { body: body.toString('utf8'), answer: answer.body as KubeObject };
+      this.#audit.tell({ method, path, query, user: name, userAgent, contentType, ...written });
+    }
     if (fault?.cut === 'after') response.destroy();
     else send(response, answer.status, answer.body);
   }

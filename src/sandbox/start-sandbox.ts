@@ -7,6 +7,7 @@ import { createLogger, type Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { AdmissionWebhooks } from './admission/admission-webhooks.ts';
 import { WebhookClient } from './admission/webhook-client.ts';
+import { Audit } from './audit.ts';
 import { Authentication } from './authentication.ts';
 import { ControllerLoop } from './controller-loop.ts';
 import { DefinitionController } from './definition-controller.ts';
@@ -53,6 +54,7 @@ export interface Sandbox extends AsyncDisposable {
   /** The admin's. */
   readonly token: Secret;
   readonly faults: Faults;
+  readonly audit: Audit;
   /** Further users, with fewer rights. */
   readonly users: Authentication;
   /** YAML for kubectl; holds the admin's token. */
@@ -90,11 +92,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const authentication = new Authentication();
   const token = authentication.add({ name: 'admin' }, options.token);
   const faults = new Faults();
+  const audit = new Audit();
   const api = new HttpApi({
     registry,
     resources: new ResourceHandler({ storage, writer, remover, webhooks, clock }),
     authentication,
     faults,
+    audit,
     clock,
     watches: { storage, clock, bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000 },
     watchBufferBytes: options.watchBufferBytes ?? 4 * 1024 * 1024,
@@ -112,6 +116,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     ca,
     token,
     faults,
+    audit,
     users: authentication,
     kubeconfig: () => kubeconfigText({ url, token, ca }),
     compact: () => storage.compact(),

@@ -205,3 +205,23 @@ it('answers 404, 405, 400 and 415 where a request makes no sense, and goes on', 
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 405, 400, 400, 415, 400, 400, 404, 422, 422]);
   expect((await http.post(CONFIG_MAPS, named('fine'))).status).toBe(201);
 });
+
+it('tells an audit of each write that was carried out, and of none that was refused', async () => {
+  await using running = await start();
+  const { http, sandbox } = running;
+  const told: unknown[] = [];
+  const end = sandbox.audit.listen(({ method, path, user, answer }) => {
+    told.push([method, path, user, answer.kind]);
+  });
+  await http.post(CONFIG_MAPS, named('a'));
+  await http.post(CONFIG_MAPS, named('a'));
+  await http.get(`${CONFIG_MAPS}/a`);
+  await http.delete(`${CONFIG_MAPS}/a`);
+  await http.delete(`${CONFIG_MAPS}/a`);
+  end();
+  await http.post(CONFIG_MAPS, named('b'));
+  expect(told).toEqual([
+    ['POST', CONFIG_MAPS, 'admin', 'ConfigMap'],
+    ['DELETE', `${CONFIG_MAPS}/a`, 'admin', 'Status'],
+  ]);
+});
