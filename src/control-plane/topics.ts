@@ -7,6 +7,9 @@ export const PROPOSALS_TOPIC = 'proposals';
 /** Notified when messages for the discussion channel's webhooks were stored. */
 export const CHANNEL_TOPIC = 'channel';
 
+/** Notified when a switch of mode was asked for or cancelled, and when something that one waits for has happened. */
+export const MODES_TOPIC = 'modes';
+
 /** Notified when what `/config` answers a cluster has changed. */
 export function configTopic(clusterId: string): string {
   return `config:${clusterId}`;

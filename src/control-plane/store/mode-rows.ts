@@ -50,7 +50,7 @@ export interface ModeSwitchRow {
   phase_since: string;
   /** JSON `SwitchOptions`: what was asked for, without secrets. */
   options: string;
-  /** JSON `{repository_id, git_directory, git_settings}` of the cluster before the switch, to go back to. */
+  /** JSON `BeforeSwitch`: the cluster's Git settings before the switch, to go back to. */
   before: string | null;
   push_credential_id: string | null;
   /** The delivery epoch that was raised for it, and raised again when it rolls back; null before the fence. */
