@@ -125,7 +125,8 @@ export class GitSources {
   /**
    * Mints a read token unless another request just did. The one before it works until it expires.
    *
-   * @throws AppError `invalid_token` when the cluster was disabled or revoked since: its credentials end with it
+   * @throws AppError `invalid_token` when the cluster was disabled or revoked since: its credentials end with it;
+   *   `unavailable` when it was moved to another mode or repository since: what is minted then would outlive its use
    */
   async renew(clusterId: string, repositoryId: string): Promise<Secret> {
     const { store, masterKey, clock } = this.#deps;
@@ -139,6 +140,9 @@ export class GitSources {
       const credential = await currentAgentCredential(trx, clusterId);
       if (cluster === undefined || cluster.disabled_at !== null || credential === undefined) {
         throw new AppError('invalid_token', 'the cluster was disabled or its credentials were revoked');
+      }
+      if (cluster.connectivity_mode !== 'gitops' || cluster.repository_id !== repositoryId) {
+        throw new AppError('unavailable', 'the cluster reads elsewhere now; ask again', { retryAfterSeconds: 1 });
       }
       const newest = await currentReadCredential(trx, { id: clusterId, repositoryId }, clock.now());
       if (newest !== undefined && this.#isFresh(newest)) return newest;

@@ -126,6 +126,7 @@ export async function clustersWithAgeingCredential(
     )
     .select(['clusters.id', 'git_credentials.repository_id'])
     .where('clusters.disabled_at', 'is', null)
+    .where('clusters.connectivity_mode', '=', 'gitops')
     .where('git_credentials.revoked_at', 'is', null)
     .groupBy(['clusters.id', 'git_credentials.repository_id'])
     .having((eb) => eb(eb.fn.max('git_credentials.expires_at'), '<', threshold))
