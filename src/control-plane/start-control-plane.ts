@@ -63,6 +63,8 @@ export interface ControlPlaneDeps {
   /** A number in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
+  /** Default: the real one. Tests end the program at one of its writes. */
+  readonly openStore?: typeof openStore;
 }
 
 /** A running control plane. Disposing drains it: deliveries in flight, held requests, answers, then the store. */
@@ -81,7 +83,7 @@ export interface ControlPlane extends AsyncDisposable {
  * @throws ConfigError, or Error with one line that says what to do (data in use, from a newer version, port taken)
  */
 export async function startControlPlane(config: ControlPlaneConfig, deps: ControlPlaneDeps): Promise<ControlPlane> {
-  const { clock, logger, random, randomBytes } = deps;
+  const { clock, logger, random, randomBytes, openStore: openDatabase = openStore } = deps;
   await using started = new AsyncDisposableStack();
   const tls = config.tls === undefined ? undefined : await readTlsFiles(config.tls);
   if (tls?.root === '' && !tls.isPublic) {
@@ -90,7 +92,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     );
   }
   prepareDataFolders(config);
-  const store = started.use(await openStore({ url: config.databaseUrl.expose(), clock, logger, random }));
+  const store = started.use(await openDatabase({ url: config.databaseUrl.expose(), clock, logger, random }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   await requireSameMasterKey(store, masterKey);
   const firstStart = { ...deps, store, adminToken: config.adminToken };

@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { readConfig } from '../../src/control-plane/config.ts';
-import { startControlPlane, type ControlPlane } from '../../src/control-plane/start-control-plane.ts';
+import {
+  startControlPlane,
+  type ControlPlane,
+  type ControlPlaneDeps,
+} from '../../src/control-plane/start-control-plane.ts';
 import { hashToken, mintToken } from '../../src/protocol/token.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger, type Logger } from '../../src/runtime/logger.ts';
@@ -36,6 +40,7 @@ export interface Answer {
   readonly body: Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
 }
 
+type MoreDeps = Pick<ControlPlaneDeps, 'openStore'>;
 type Environment = Readonly<Record<string, string>> & { readonly SERVICE_DATABASE_URL: string };
 
 /** The environment of a Git client that knows nothing but the credential it is given. */
@@ -62,11 +67,13 @@ export class RunningControlPlane implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #env: Environment;
   readonly #logger: Logger;
+  readonly #more: MoreDeps;
   readonly token = mintToken('svcadm', randomBytes).expose();
   #running!: ControlPlane;
 
-  private constructor(folder: string, clock: Clock, env: Environment, logger: Logger) {
+  private constructor(folder: string, clock: Clock, env: Environment, logger: Logger, more: MoreDeps) {
     this.folder = folder;
+    this.#more = more;
     this.#logger = logger;
     this.#clock = clock;
     this.#env = env;
@@ -76,10 +83,11 @@ export class RunningControlPlane implements AsyncDisposable {
     clock: Clock = systemClock,
     env: Readonly<Record<string, string>> = {},
     logger: Logger = createLogger('test', 'silent'),
+    more: MoreDeps = {},
   ): Promise<RunningControlPlane> {
     const folder = mkdtempSync(join(tmpdir(), 'control-plane-'));
     const databaseUrl = env['SERVICE_DATABASE_URL'] ?? (await testDatabaseUrl(folder));
-    const plane = new RunningControlPlane(folder, clock, { ...env, SERVICE_DATABASE_URL: databaseUrl }, logger);
+    const plane = new RunningControlPlane(folder, clock, { ...env, SERVICE_DATABASE_URL: databaseUrl }, logger, more);
     await plane.#start();
     return plane;
   }
@@ -108,7 +116,8 @@ export class RunningControlPlane implements AsyncDisposable {
       ...this.#env,
     });
     const [clock, logger] = [this.#clock, this.#logger];
-    this.#running = await startControlPlane(config, { clock, randomBytes, random: Math.random, logger });
+    const deps = { clock, randomBytes, random: Math.random, logger, ...this.#more };
+    this.#running = await startControlPlane(config, deps);
   }
 
   async startAgain(): Promise<void> {
