@@ -7,6 +7,7 @@ import { ANSWER_UNREADABLE, KIND_NOT_FOUND, namesMissingObject } from './kube-fa
 import { bodyOf, sendRequest, type KubeAnswer, type KubeRequest, type RequestDeps } from './kube-request.ts';
 import { listPages } from './list-pages.ts';
 import type { KubeconfigSource } from './load-kubeconfig.ts';
+import { ownAccount, type OwnAccount } from './own-account.ts';
 import { ResourceMapper, type ResourceMapping } from './resource-mapper.ts';
 import { retryRequest } from './retry-request.ts';
 import { watchObjects } from './watch-objects.ts';
@@ -29,6 +30,7 @@ export interface ConnectClusterDeps {
 export interface ClusterConnection extends ClusterApi, AsyncDisposable {
   /** The same connection for work that may write only as long as `mayWrite` does not throw: asked before every write. */
   guarded(mayWrite: () => void): ClusterApi;
+  readonly account: OwnAccount;
 }
 
 /**
@@ -45,6 +47,7 @@ export function connectCluster(deps: ConnectClusterDeps): ClusterConnection {
   };
   return {
     ...apiOver(deps, request),
+    account: ownAccount(deps, request),
     guarded: (mayWrite) => apiOver(deps, { ...request, mayWrite }),
     async [Symbol.asyncDispose]() {
       await credentials[Symbol.asyncDispose]();
