@@ -6,7 +6,8 @@ import { FIELD_MANAGER } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { decideApply, type ApplyDecision } from './decide-apply.ts';
 import { definitionIsTerminating } from './definition-is-terminating.ts';
-import { apiIsGone, isDenied, isLostRace, isNoAnswer, outcomeOfFailure } from './kube-failure.ts';
+import { isDenied, isLostRace, isNoAnswer } from '../kube/read-failure.ts';
+import { apiIsGone, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
 import { judgeSignature } from './policy/judge-signature.ts';
 import { failed } from './refusal.ts';
@@ -38,6 +39,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
         signature,
       });
       if (decision.kind === 'refuse') return decision.outcome;
+      if (decision.kind === 'done') return { state: 'absent' };
       if (decision.kind === 'keep') {
         if (live === undefined) return { state: 'unchanged' };
         note(pass, item, live, decision);

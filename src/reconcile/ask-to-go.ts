@@ -1,6 +1,6 @@
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
-import { isLostRace, isNotFound } from './kube-failure.ts';
+import { isLostRace, isNotFound } from '../kube/read-failure.ts';
 import type { Pass } from './pass.ts';
 import { isOurMark, ownersOfMark } from './tombstone-mark.ts';
 

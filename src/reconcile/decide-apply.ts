@@ -1,5 +1,6 @@
 import { APPLICATION_INSTANCE_RULES } from '../resources/application-instance-rules.ts';
 import type { ApplicationInstance } from '../resources/application-instance.ts';
+import { asDelivered, isManaged } from '../resources/managed-object.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION } from '../resources/labels.ts';
 import { OPERATION_RULES } from '../resources/operation-rules.ts';
@@ -7,7 +8,7 @@ import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
-import { fingerprint, holds } from './drift.ts';
+import { fingerprint, holds } from '../resources/drift.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { conflict, failed, refused, stale, type Refusal } from './refusal.ts';
 import type { SignatureState } from './policy/judge-signature.ts';
@@ -15,7 +16,6 @@ import { ruleIsBroken } from './policy/rule-is-broken.ts';
 import { signatureIsNotAccepted } from './signature-is-not-accepted.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import {
-  isManaged,
   kindIsNotDelivered,
   namespaceIsNotAllowed,
   namespaceIsNotGranted,
@@ -39,6 +39,8 @@ export interface ApplySituation {
 
 export type ApplyDecision =
   | { readonly kind: 'refuse'; readonly outcome: Refusal }
+  /** An operation that was brought before and is gone: it runs once, whatever is delivered again. */
+  | { readonly kind: 'done' }
   | { readonly kind: 'keep'; readonly pair: SourcePair; readonly fingerprint: string }
   | {
       readonly kind: 'write';
@@ -52,12 +54,14 @@ export type ApplyDecision =
 export function decideApply(situation: ApplySituation): ApplyDecision {
   const { desired, live, namespace, policy } = situation;
   const name = desired.metadata.namespace;
+  if (operationIsOver(situation)) return { kind: 'done' };
   const outcome =
     namespaceIsNotAllowed(name, policy) ??
     kindIsNotDelivered(refOf(desired)) ??
     namesAnotherCluster(desired, policy) ??
     signatureIsNotAccepted(situation) ??
     orderIsOld(situation) ??
+    modeIsAnother(situation) ??
     writesArePaused(policy, namespace, live, desired) ??
     namespaceIsNotThere(name ?? '', namespace) ??
     namespaceIsNotGranted(name ?? '', situation.isDenied) ??
@@ -67,7 +71,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
   if (outcome !== undefined) return { kind: 'refuse', outcome };
   if (pair === undefined) return { kind: 'refuse', outcome: sourceIsMissing() };
 
-  const manifest = labelled(desired, policy.clusterId);
+  const manifest = asDelivered(desired, policy.clusterId);
   const print = fingerprint(manifest);
   if (live !== undefined && situation.record?.fingerprint === print && holds(live, manifest)) {
     return { kind: 'keep', pair, fingerprint: print };
@@ -93,27 +97,47 @@ function sourceIsMissing(): Refusal {
   );
 }
 
+/** Equal generations are one intent, whatever epoch it is delivered under. */
+function operationIsOver({ desired, live, lastPair }: ApplySituation): boolean {
+  if (desired.kind !== OPERATION_KIND || live !== undefined || lastPair === undefined) return false;
+  return pairOf(desired)?.generation === lastPair.generation;
+}
+
+/** Of before the last switch: what is in the cluster of it stays as it is, and is written by nobody but the present way. */
+function isOfOldWay({ epoch }: SourcePair, { deliveryEpoch }: ClusterPolicy): boolean {
+  return epoch < deliveryEpoch;
+}
+
+/** In push mode the control plane writes, and nobody else: two writers would undo each other's work. */
+function modeIsAnother({ desired, policy }: ApplySituation): Refusal | undefined {
+  const pair = pairOf(desired);
+  if (policy.mode !== 'push' || pair === undefined || isOfOldWay(pair, policy)) return undefined;
+  return stale(
+    Reason.StaleSource,
+    'the cluster is in push mode: the control plane itself applies, and the operator does not',
+  );
+}
+
 /**
  * The fence of a mode switch and of late deliveries: what is older than the object changes nothing, and what is of an
- * earlier epoch than the cluster's can neither start nor change anything. Equal is the same manifest again.
+ * earlier epoch than the cluster's can neither start nor change anything. Equal is the same manifest again. Where the object
+ * is none of the present epoch either, that is no fault: a file of an earlier stay, which the switch has not reached or left.
  */
 function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusal | undefined {
   const pair = pairOf(desired);
   if (pair === undefined) return sourceIsMissing();
   const known = greaterPair(live === undefined ? undefined : pairOf(live), lastPair);
   const order = known === undefined ? 1 : compareSource(pair, known);
+  const isOld = isOfOldWay(pair, policy);
+  const past = isOld && (known === undefined || isOfOldWay(known, policy)) ? ({ isPast: true } as const) : {};
   if (known !== undefined && order < 0) {
-    return stale(
-      Reason.StaleSource,
-      `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`,
-      { epoch: known.epoch, generation: known.generation },
-    );
+    const newer = { epoch: known.epoch, generation: known.generation };
+    const message = `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`;
+    return { ...stale(Reason.StaleSource, message, newer), ...past };
   }
-  if (order > 0 && pair.epoch < policy.deliveryEpoch) {
-    return stale(
-      Reason.StaleSource,
-      `source ${formatSource(pair)} is of delivery epoch ${pair.epoch}; the cluster is at ${policy.deliveryEpoch}`,
-    );
+  if (isOld && (order > 0 || live === undefined)) {
+    const message = `source ${formatSource(pair)} is of delivery epoch ${pair.epoch}; the cluster is at ${policy.deliveryEpoch}`;
+    return { ...stale(Reason.StaleSource, message), ...past };
   }
   return undefined;
 }
@@ -141,18 +165,4 @@ function liveIsNotOurs(live: KubeObject | undefined, policy: ClusterPolicy): Ref
       `kubectl label ${live.kind.toLowerCase()} ${live.metadata.name} -n ${live.metadata.namespace ?? ''} ` +
       `${MANAGED_BY_LABEL}=${MANAGED_BY_VALUE}`,
   );
-}
-
-/** The manifest as it is sent: with both labels, and without what only the server sets. */
-function labelled({ status: _status, ...desired }: KubeObject, clusterId: string): KubeObject {
-  const { name, namespace, labels, annotations } = desired.metadata;
-  return {
-    ...desired,
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      labels: { ...labels, [MANAGED_BY_LABEL]: MANAGED_BY_VALUE, [CLUSTER_ID_LABEL]: clusterId },
-      ...(annotations === undefined ? {} : { annotations }),
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import type { Tombstone } from '../intent/rendered.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
+import { isManaged } from '../resources/managed-object.ts';
 import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
@@ -9,7 +10,6 @@ import { refused, stale, type Refusal } from './refusal.ts';
 import { signatureIsNotAccepted } from './signature-is-not-accepted.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import {
-  isManaged,
   kindIsNotDelivered,
   labelIsMissing,
   namespaceIsNotAllowed,
@@ -52,6 +52,11 @@ export function decideRemoval(situation: RemovalSituation): RemovalDecision {
   const uid = live?.metadata.uid;
   if (live === undefined || uid === undefined) return { kind: 'absent' };
 
+  const annotated = live.metadata.annotations?.[TOMBSTONE_ANNOTATION] === tombstone.intentId;
+  const isGoing = live.metadata.deletionTimestamp !== undefined && annotated;
+  // Asked for by this very tombstone: there is nothing left to refuse, whatever came into force since.
+  if (isGoing && tombstone.epoch < policy.deliveryEpoch && isManaged(live, policy.clusterId))
+    return { kind: 'deleting' };
   const held =
     incarnationDiffers(tombstone, uid) ??
     liveIsNotOurs(live, policy) ??
@@ -60,8 +65,7 @@ export function decideRemoval(situation: RemovalSituation): RemovalDecision {
     labelIsMissing(tombstone.namespace, namespace) ??
     namespaceIsNotGranted(tombstone.namespace, situation.isDenied);
   if (held !== undefined) return { kind: 'refuse', outcome: held };
-  const annotated = live.metadata.annotations?.[TOMBSTONE_ANNOTATION] === tombstone.intentId;
-  if (live.metadata.deletionTimestamp !== undefined && annotated) return { kind: 'deleting' };
+  if (isGoing) return { kind: 'deleting' };
   return { kind: 'delete', uid, annotate: !annotated };
 }
 

@@ -1,6 +1,6 @@
 import { KubeError, type ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
-import { isNoAnswer } from './kube-failure.ts';
+import { isNoAnswer } from '../kube/read-failure.ts';
 
 /**
  * Why no object of this kind may be made now, or undefined. A definition that is being deleted deletes its objects and waits

@@ -1,7 +1,7 @@
 import type { DesiredItem, DesiredSet } from '../delivery/delivery.ts';
 import { compareSource } from '../resources/source-annotation.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
-import { holds } from './drift.ts';
+import { holds } from '../resources/drift.ts';
 import { objectKey } from './inventory-record.ts';
 import { isPaused } from './pause.ts';
 import { pairOf } from './source-pair.ts';

@@ -6,7 +6,7 @@ import { HELM_REPOSITORY } from '../resources/flux-helm-repository.ts';
 import { OCI_REPOSITORY } from '../resources/flux-oci-repository.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import { APPLICATION_INSTANCE_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../resources/labels.ts';
-import { isDenied } from './kube-failure.ts';
+import { isDenied } from '../kube/read-failure.ts';
 import type { Pass } from './pass.ts';
 
 const MADE_KINDS = [HELM_RELEASE, OCI_REPOSITORY, HELM_REPOSITORY];

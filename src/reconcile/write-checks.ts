@@ -1,12 +1,5 @@
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
-import {
-  CLUSTER_ID_LABEL,
-  MANAGED_BY_LABEL,
-  MANAGED_BY_VALUE,
-  NAMESPACE_LABEL,
-  NAMESPACE_LABEL_VALUE,
-  PAUSED_ANNOTATION,
-} from '../resources/labels.ts';
+import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE, PAUSED_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { isDeliveredKind } from './delivered-kinds.ts';
@@ -74,13 +67,4 @@ export function writesArePaused(
 /** Allowed for the cluster, labelled by its admin, and there to stay: where the operator works at all. */
 export function namespaceIsOpen(name: string, namespace: KubeObject | undefined, policy: ClusterPolicy): boolean {
   return namespaceIsNotAllowed(name, policy) === undefined && namespaceIsNotThere(name, namespace) === undefined;
-}
-
-/** Whether the control plane brought the object, by any transport, to this cluster. */
-export function isManaged(object: KubeObject, clusterId: string): boolean {
-  const labels = object.metadata.labels ?? {};
-  return (
-    labels[MANAGED_BY_LABEL] === MANAGED_BY_VALUE &&
-    (labels[CLUSTER_ID_LABEL] === undefined || labels[CLUSTER_ID_LABEL] === clusterId)
-  );
 }

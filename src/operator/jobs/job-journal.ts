@@ -1,4 +1,4 @@
-import { isNotFound, isNotTaken } from '../../reconcile/kube-failure.ts';
+import { isNotFound, isNotTaken } from '../../kube/read-failure.ts';
 import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
 import { WorkQueue } from '../../kube/work-queue.ts';
 import { parseExactJson } from '../../protocol/exact-json.ts';

@@ -3,7 +3,7 @@ import type { ApplicationInstance } from '../../resources/application-instance.t
 import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER } from '../../resources/labels.ts';
-import { isLostRace, isNoAnswer, isNotFound } from '../kube-failure.ts';
+import { isLostRace, isNoAnswer, isNotFound } from '../../kube/read-failure.ts';
 import { reportStatus } from '../write-status.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
 import { instanceDraft, keepUnwritten, saveVerdict } from './save-verdict.ts';

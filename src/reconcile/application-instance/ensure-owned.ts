@@ -2,7 +2,7 @@ import { KubeError } from '../../kube/cluster-api.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { definitionIsTerminating } from '../definition-is-terminating.ts';
-import { fingerprint, holds } from '../drift.ts';
+import { fingerprint, holds } from '../../resources/drift.ts';
 import type { WatchedView } from '../watched.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
 import { FINGERPRINT_ANNOTATION, isOwned, RELEASE_FIELD_MANAGER } from './owned-meta.ts';

@@ -3,7 +3,7 @@ import { intentIdOf, isPruned, tombstoneIntentOf } from '../../resources/intent-
 import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import type { EventSource } from '../../protocol/event.ts';
-import { isDenied, isNotTaken } from '../kube-failure.ts';
+import { isDenied, isNotTaken } from '../../kube/read-failure.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';

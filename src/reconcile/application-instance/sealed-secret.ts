@@ -1,7 +1,7 @@
 import { KubeError } from '../../kube/cluster-api.ts';
 import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import { isForbiddenByRbac } from '../kube-failure.ts';
+import { isForbiddenByRbac } from '../../kube/read-failure.ts';
 import type { InstancePass } from './instance-pass.ts';
 import { ownedMeta, RELEASE_FIELD_MANAGER } from './owned-meta.ts';
 

@@ -8,7 +8,7 @@ import { Reason } from '../../resources/reasons.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { Inventory } from '../inventory.ts';
-import { isDenied } from '../kube-failure.ts';
+import { isDenied } from '../../kube/read-failure.ts';
 import { checkOperation } from '../policy/check-operation.ts';
 import { refusalText } from '../policy/policy-violation.ts';
 import { sourceOf } from '../status-source.ts';

@@ -1,6 +1,5 @@
-import type { KubeError } from '../kube/cluster-api.ts';
+import type { KubeError } from './cluster-api.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
-import { FIELD_MANAGER } from '../resources/labels.ts';
 
 /** The manager that a conflict's cause names. */
 export function managerIn(message: string | undefined): string | undefined {
@@ -12,8 +11,10 @@ export function managerIn(message: string | undefined): string | undefined {
  * removing the field itself is refused where it is required, and whoever sets it to the delivered value still owns it, so
  * that the next change of it would be a conflict again. The `test` keeps the patch off an entry that has moved since.
  * Undefined when none of them is found.
+ *
+ * @param self the manager whose apply was refused
  */
-export function giveUpCommand(live: KubeObject | undefined, error: KubeError): string | undefined {
+export function giveUpCommand(live: KubeObject | undefined, error: KubeError, self: string): string | undefined {
   const owners = new Set(error.causes.map(({ message }) => managerIn(message)));
   const entries = (live?.metadata.managedFields ?? []).map((entry, index) => ({ ...entry, index }));
   const found = entries.filter(
@@ -21,7 +22,7 @@ export function giveUpCommand(live: KubeObject | undefined, error: KubeError): s
       owners.has(manager) &&
       manager !== undefined &&
       subresource === undefined &&
-      (manager !== FIELD_MANAGER || operation !== 'Apply'),
+      (manager !== self || operation !== 'Apply'),
   );
   if (live === undefined || found.length === 0) return undefined;
   // From the last on: what is removed moves only what follows it.

@@ -1,6 +1,6 @@
 import { assert, dictionary, jsonValue, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprint, holds } from '../../src/reconcile/drift.ts';
+import { fingerprint, holds } from '../../src/resources/drift.ts';
 
 describe('holds', () => {
   const table: readonly [string, unknown, unknown, boolean][] = [
