@@ -4,12 +4,16 @@ import type { GitopsTarget } from '../../delivery/select-delivery.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { HostAccesses } from '../git-hosts/host-accesses.ts';
 import { probeRepository } from '../git-hosts/probe-repository.ts';
-import type { PushProbe } from '../push/push-credential-info.ts';
+import type { PushAccess } from '../push/push-access.ts';
+import type { PushProbed } from '../push/probe-push.ts';
 import type { SwitchProbe } from '../push/switch-probe.ts';
 import { currentAgentCredential } from '../store/agent-credentials.ts';
-import { localName } from '../store/repositories.ts';
-import type { ClusterRow, Database, RepositoryRow } from '../store/schema.ts';
+import { findCluster } from '../store/clusters.ts';
+import { findPushCredential, findPushCredentialById } from '../store/push-credentials.ts';
+import { findRepositoryById, localName } from '../store/repositories.ts';
+import type { ClusterRow, Database, ModeSwitchRow, PushCredentialRow, RepositoryRow } from '../store/schema.ts';
 import { storedPublicKey } from '../stored-public-key.ts';
+import { optionsOf } from './mode-switch.ts';
 
 /** Of a repository's host; an API server's probe has limits of its own. */
 const TIMEOUT_MS = 30_000;
@@ -17,7 +21,7 @@ const TIMEOUT_MS = 30_000;
 /** The way that a switch is to. */
 export type ProbedTarget =
   | { readonly mode: 'pull' }
-  | { readonly mode: 'push'; readonly probe: (signal: AbortSignal) => Promise<PushProbe> }
+  | { readonly mode: 'push'; readonly probe: (signal: AbortSignal) => Promise<PushProbed> }
   | { readonly mode: 'gitops'; readonly repository: RepositoryRow };
 
 /**
@@ -41,10 +45,55 @@ export interface ProbeTargetDeps {
   readonly baseUrl: () => string;
 }
 
+/** Asks an API server, by a stored credential or by one that is not stored. Rejects when aborted, or where it does not open. */
+export interface PushProber {
+  probe(
+    credential: PushAccess | PushCredentialRow,
+    cluster: Pick<ClusterRow, 'id' | 'slug' | 'allowed_namespaces'>,
+    signal: AbortSignal,
+  ): Promise<PushProbed>;
+}
+
 interface Looked {
   readonly probe: SwitchProbe;
   /** What is not ok may be so soon without anybody's doing. */
   readonly isPassing?: boolean;
+}
+
+/**
+ * The way of a switch that is under way. Rejects only when aborted, or when the database does.
+ *
+ * @throws Error when the cluster is gone
+ */
+export async function probeSwitch(
+  deps: ProbeTargetDeps & { readonly pushConnections: PushProber },
+  row: Pick<ModeSwitchRow, 'cluster_id' | 'to_mode' | 'options' | 'push_credential_id'>,
+  signal: AbortSignal,
+): Promise<TargetProbes> {
+  const { db, pushConnections } = deps;
+  const cluster = await findCluster(db, row.cluster_id);
+  if (cluster === undefined) throw new Error(`the cluster ${row.cluster_id} is gone`);
+  switch (row.to_mode) {
+    case 'pull':
+      return await probeTarget(deps, cluster, { mode: 'pull' }, signal);
+    case 'push': {
+      const { push_credential_id: id } = row;
+      const credential = id === null ? await findPushCredential(db, cluster.id) : await findPushCredentialById(db, id);
+      if (credential === undefined) return missing('push-credential', 'there is none: switch again with a kubeconfig');
+      const probe = async (ends: AbortSignal) => await pushConnections.probe(credential, cluster, ends);
+      return await probeTarget(deps, cluster, { mode: 'push', probe }, signal);
+    }
+    case 'gitops': {
+      const id = optionsOf(row).git?.repositoryId ?? cluster.repository_id;
+      const repository = id === null ? undefined : await findRepositoryById(db, id);
+      if (repository === undefined) return missing('repository', 'it is gone: switch again with another one');
+      return await probeTarget(deps, cluster, { mode: 'gitops', repository }, signal);
+    }
+  }
+}
+
+function missing(name: string, message: string): TargetProbes {
+  return { state: 'refused', probes: [{ name, ok: false, message }] };
 }
 
 /**
@@ -71,10 +120,7 @@ async function lookAt(
   signal: AbortSignal,
 ): Promise<Looked[]> {
   if (target.mode === 'pull') return [];
-  if (target.mode === 'push') {
-    const { probes, refused } = await target.probe(signal);
-    return probes.map((probe) => ({ probe, isPassing: refused !== true && probe.name === 'reachable' }));
-  }
+  if (target.mode === 'push') return await lookAtServer(target.probe, signal);
   const { repository } = target;
   const ends = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
@@ -85,6 +131,21 @@ async function lookAt(
     signal.throwIfAborted();
     const message = `${localName(repository)}: ${error instanceof Error ? error.message : 'the probe failed'}`;
     return [{ probe: { name: 'repository', ok: false, message }, isPassing: true }];
+  }
+}
+
+async function lookAtServer(
+  look: (signal: AbortSignal) => Promise<PushProbed>,
+  signal: AbortSignal,
+): Promise<Looked[]> {
+  try {
+    const { probe: found, isOther } = await look(signal);
+    const isLasting = found.refused === true || isOther;
+    return found.probes.map((probe) => ({ probe, isPassing: !isLasting && probe.name === 'reachable' }));
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : 'the credential could not be used';
+    return [{ probe: { name: 'push-credential', ok: false, message } }];
   }
 }
 
