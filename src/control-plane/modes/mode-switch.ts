@@ -57,6 +57,8 @@ export const BeforeSwitch = Type.Object({
   git_settings: Type.Union([Type.String(), Type.Null()]),
   desired_revision: Type.Union([Type.String(), Type.Null()]),
   trusted_revision: Type.Union([Type.String(), Type.Null()]),
+  /** The epoch that was last raised for it. */
+  fenced: Type.Optional(Type.Integer()),
   /** Something may have been written by the new way: nothing goes by the old one until the operator has left the new one. */
   delivered: Type.Optional(Type.Boolean()),
 });

@@ -85,7 +85,7 @@ export async function findRepository(
  * The repository's row, which nobody else changes until this transaction ends: whoever makes a cluster in it and whoever
  * moves its clusters see each other. By an update, which every database understands.
  */
-async function lockRepository(trx: Kysely<Database>, id: string): Promise<RepositoryRow | undefined> {
+export async function lockRepository(trx: Kysely<Database>, id: string): Promise<RepositoryRow | undefined> {
   return await trx
     .updateTable('repositories')
     .set((eb) => ({ layout: eb.ref('layout') }))

@@ -1,0 +1,120 @@
+import type { Kysely } from 'kysely';
+import { layoutMoveOf } from '../store/layout-moves.ts';
+import { findPushCredentialById } from '../store/push-credentials.ts';
+import { findRepositoryById, localName } from '../store/repositories.ts';
+import type { ClusterRow, Database, ModeHandoverRow, ModeSwitchRow } from '../store/schema.ts';
+import type { SwitchFacts } from './decide-switch.ts';
+import { optionsOf } from './mode-switch.ts';
+import { openProposalsOf } from './open-proposals.ts';
+
+/** Refused objects that a reason names. */
+const MAX_NAMED = 3;
+
+/** Facts that are not in the database. */
+export type SeenFacts = Pick<SwitchFacts, 'contactMs' | 'probes'> & {
+  /** A batch that was taken under an older epoch is being written by the control plane itself. */
+  readonly isDelivering: boolean;
+};
+
+/** What a decision about a switch depends on, read in its transaction. */
+export async function gatherFacts(
+  db: Kysely<Database>,
+  row: ModeSwitchRow,
+  cluster: ClusterRow,
+  { contactMs, probes, isDelivering }: SeenFacts,
+): Promise<SwitchFacts> {
+  const isBegun = row.phase !== 'requested' && row.phase !== 'probing';
+  const handovers = await countHandovers(db, cluster);
+  return {
+    silence: silenceOf(cluster),
+    contactMs,
+    probes,
+    clusterEpoch: cluster.delivery_epoch,
+    reportedEpoch: cluster.reported_epoch,
+    openProposals: isBegun ? [] : await standingProposals(db, row),
+    obstacle: isBegun ? undefined : await obstacleOf(db, row, cluster),
+    oldWork: (isBegun ? await openOldJobs(db, cluster) : 0) + (isDelivering ? 1 : 0),
+    handovers,
+    refused: handovers.refused === 0 ? [] : await firstRefused(db, cluster),
+    isRevisionApplied: cluster.connectivity_mode !== 'gitops' || cluster.applied_revision === cluster.desired_revision,
+  };
+}
+
+/** Why nothing is heard of a cluster's operator; undefined while it is in contact. */
+export function silenceOf(
+  cluster: Pick<ClusterRow, 'status' | 'disabled_at' | 'revoked_at' | 'disconnected_at' | 'last_contact_at'>,
+): string | undefined {
+  const { disabled_at: disabledAt, revoked_at: revokedAt, disconnected_at: disconnectedAt } = cluster;
+  if (disabledAt !== null) return `the cluster is disabled since ${disabledAt}; enable it`;
+  if (revokedAt !== null) return `its credential was revoked at ${revokedAt}; let it register again`;
+  if (cluster.status !== 'Active' || cluster.last_contact_at === null) return 'it has not been in contact yet';
+  return disconnectedAt === null ? undefined : `nothing was heard of it since ${cluster.last_contact_at}`;
+}
+
+async function standingProposals(db: Kysely<Database>, row: ModeSwitchRow): Promise<string[]> {
+  if (row.from_mode !== 'gitops' || optionsOf(row).closeProposals === true) return [];
+  return (await openProposalsOf(db, row.cluster_id)).map(({ id }) => id);
+}
+
+async function obstacleOf(
+  db: Kysely<Database>,
+  row: ModeSwitchRow,
+  cluster: ClusterRow,
+): Promise<SwitchFacts['obstacle']> {
+  if (row.to_mode === 'push') {
+    const credential =
+      row.push_credential_id === null ? undefined : await findPushCredentialById(db, row.push_credential_id);
+    if (credential !== undefined && credential.state !== 'revoked') return undefined;
+    const why = credential?.revoked_reason ?? 'none was given';
+    return { lasts: true, why: `there is no push credential to switch with: ${why}` };
+  }
+  if (row.to_mode !== 'gitops') return undefined;
+  const id = optionsOf(row).git?.repositoryId ?? cluster.repository_id;
+  const repository = id === null ? undefined : await findRepositoryById(db, id);
+  if (repository === undefined) return { lasts: true, why: 'the repository to switch to is gone' };
+  if (layoutMoveOf(repository) === undefined) return undefined;
+  return { lasts: false, why: `the layout of repository ${localName(repository)}, which is being moved` };
+}
+
+async function openOldJobs(db: Kysely<Database>, cluster: ClusterRow): Promise<number> {
+  const { count } = await db
+    .selectFrom('jobs')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('cluster_id', '=', cluster.id)
+    .where('state', '!=', 'closed')
+    .where('delivery_epoch', '<', cluster.delivery_epoch)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+async function countHandovers(
+  db: Kysely<Database>,
+  cluster: ClusterRow,
+): Promise<Record<ModeHandoverRow['state'], number>> {
+  const rows = await db
+    .selectFrom('mode_handovers')
+    .select(['state'])
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('cluster_id', '=', cluster.id)
+    .where('epoch', '=', cluster.delivery_epoch)
+    .groupBy('state')
+    .execute();
+  const counts = { pending: 0, delivered: 0, confirmed: 0, refused: 0, dropped: 0 };
+  for (const { state, count } of rows) counts[state] = count;
+  return counts;
+}
+
+async function firstRefused(db: Kysely<Database>, cluster: ClusterRow): Promise<string[]> {
+  const rows = await db
+    .selectFrom('mode_handovers')
+    .select(['target_kind', 'namespace', 'name', 'reason'])
+    .where('cluster_id', '=', cluster.id)
+    .where('epoch', '=', cluster.delivery_epoch)
+    .where('state', '=', 'refused')
+    .orderBy('target_kind')
+    .orderBy('namespace')
+    .orderBy('name')
+    .limit(MAX_NAMED)
+    .execute();
+  return rows.map(({ target_kind: kind, namespace, name, reason }) => `${kind} ${namespace}/${name}: ${reason}`);
+}
