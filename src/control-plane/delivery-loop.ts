@@ -185,7 +185,10 @@ export class DeliveryLoop {
     );
     if (numberedOn.length > 0) return { unfinished: undefined, failed: [], done: [] };
     const { rendered, refused } = await renderQueued(store.db, batch);
-    const waiting = new Map(batch.map((intent) => [intent.id, intent]));
+    const inputs = new Map(rendered.map((one) => [one.intent.id, JSON.stringify(one.inputs ?? {})]));
+    const waiting = new Map(
+      batch.map((intent) => [intent.id, { ...intent, render_inputs: inputs.get(intent.id) ?? intent.render_inputs }]),
+    );
     let unfinished: string | undefined;
     const onStored = (intent: QueuedIntent, receipt: FinalReceipt): void => this.#tell(intent, receipt);
     const receipts = new ReceiptWriter({ store, wakeups, clock, held, onStored });
@@ -226,7 +229,7 @@ export class DeliveryLoop {
   /** What is held back after all waits no more in this batch. */
   async #review(
     batch: readonly QueuedIntent[],
-    rendered: readonly Rendered[],
+    rendered: readonly DeliveryItem[],
     held: Held,
     waiting: Map<string, QueuedIntent>,
   ): Promise<readonly DeliveryItem[]> {
@@ -258,8 +261,8 @@ export class DeliveryLoop {
 /** A repository is one target; of the clusters in pull mode each is one. */
 function byTarget(
   queue: WorkQueue,
-  rendered: readonly Rendered[],
-): { readonly target: DeliveryTarget; readonly part: readonly Rendered[] }[] {
+  rendered: readonly DeliveryItem[],
+): { readonly target: DeliveryTarget; readonly part: readonly DeliveryItem[] }[] {
   if (rendered.length === 0) return [];
   if (queue.mode !== 'pull') return [{ target: queue, part: rendered }];
   const parts = Map.groupBy(rendered, ({ target }) => target.clusterId);

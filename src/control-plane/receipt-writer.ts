@@ -5,7 +5,7 @@ import type { QueuedIntent } from './store/delivery-queue.ts';
 import type { Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
 import { takeReceipt } from './proposals/take-receipt.ts';
-import { configTopic, PROPOSALS_TOPIC } from './topics.ts';
+import { configTopic, DELIVERY_TOPIC, MODES_TOPIC, PROPOSALS_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
 export type FinalReceipt = Exclude<Receipt, { state: 'retry' }>;
@@ -59,18 +59,24 @@ export class ReceiptWriter {
     const taken = this.#waiting;
     this.#waiting = [];
     try {
-      const changed = await store.write(async (trx) => {
+      const { changed, stored } = await store.write(async (trx) => {
         await held.fence(trx);
         const clusters = new Set<string>();
-        for (const { intent, receipt } of taken) {
-          if (await takeReceipt(trx, intent, receipt, clock.now())) clusters.add(intent.cluster_id);
+        const some: Taken[] = [];
+        for (const one of taken) {
+          const became = await takeReceipt(trx, one.intent, one.receipt, clock.now());
+          if (became === 'config changed') clusters.add(one.intent.cluster_id);
+          if (became !== 'past') some.push(one);
         }
-        return clusters;
+        return { changed: clusters, stored: some };
       });
       for (const clusterId of changed) wakeups.notify(configTopic(clusterId));
       // Branches and requests of what was proposed, merged or closed.
-      if (taken.some(isUnderReview)) wakeups.notify(PROPOSALS_TOPIC);
-      for (const { intent, receipt } of taken) onStored(intent, receipt);
+      if (stored.some(isUnderReview)) wakeups.notify(PROPOSALS_TOPIC);
+      if (stored.some(({ intent }) => intent.handover !== null)) wakeups.notify(MODES_TOPIC);
+      // What was taken before a fence is to be brought by another way.
+      if (stored.length < taken.length) wakeups.notify(DELIVERY_TOPIC);
+      for (const { intent, receipt } of stored) onStored(intent, receipt);
     } catch (error) {
       this.#failure ??= error;
     }

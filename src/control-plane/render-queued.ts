@@ -1,9 +1,9 @@
 import { parseExactJson } from '../protocol/exact-json.ts';
 import type { Kysely } from 'kysely';
-import type { Receipt } from '../delivery/delivery.ts';
+import type { DeliveryItem, Receipt } from '../delivery/delivery.ts';
 import type { IntentRecord } from '../intent/intent-record.ts';
-import { MAX_MANIFEST_BYTES, type Rendered } from '../intent/rendered.ts';
-import { renderIntent } from '../intent/render.ts';
+import { MAX_MANIFEST_BYTES } from '../intent/rendered.ts';
+import { renderIntent, type RenderInputs } from '../intent/render.ts';
 import type { EventSource } from '../protocol/event.ts';
 import { renderInputsOf } from './accept-intent.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
@@ -15,37 +15,50 @@ import type { Database } from './store/schema.ts';
 export const NOT_RENDERABLE = 'NotRenderable';
 
 export interface RenderedBatch {
-  readonly rendered: readonly Rendered[];
+  readonly rendered: readonly DeliveryItem[];
   /** Those that cannot be rendered, each with why. */
   readonly refused: readonly Extract<Receipt, { state: 'refused' }>[];
 }
 
-/** Renders a batch with the catalog and the reports as they are now. */
+/**
+ * Renders a batch with the catalog and the reports as they are now. What is handed over is rendered with those of its first
+ * delivery, as far as they were kept: a switch of mode changes nothing that was not asked for.
+ */
 export async function renderQueued(db: Kysely<Database>, batch: readonly QueuedIntent[]): Promise<RenderedBatch> {
   const entries = new Map<string, StoredCatalogEntry | undefined>();
-  const rendered: Rendered[] = [];
+  const rendered: DeliveryItem[] = [];
   const refused: Extract<Receipt, { state: 'refused' }>[] = [];
-  for (const queued of batch) {
-    const record = parseExactJson(queued.record) as IntentRecord;
+  const inputsNow = async (queued: QueuedIntent, record: IntentRecord): Promise<RenderInputs> => {
     const entryKey = `${queued.organization_id} ${record.catalogEntry}`;
     if (record.catalogEntry !== undefined && !entries.has(entryKey)) {
       entries.set(entryKey, await findCatalogEntry(db, queued.organization_id, record.catalogEntry));
     }
     const uid = record.action === 'uninstall' ? await uidOf(db, queued) : undefined;
+    return { ...renderInputsOf(entries.get(entryKey)), ...(uid === undefined ? {} : { uid }) };
+  };
+  for (const queued of batch) {
+    const record = parseExactJson(queued.record) as IntentRecord;
+    const isHandover = queued.handover !== null;
+    const inputs = (isHandover ? inputsKept(queued) : undefined) ?? (await inputsNow(queued, record));
     const target = { clusterId: queued.cluster_id, slug: queued.slug, deliveryEpoch: queued.delivery_epoch };
     try {
-      const inputs = { ...renderInputsOf(entries.get(entryKey)), ...(uid === undefined ? {} : { uid }) };
       const one = renderIntent(record, target, inputs);
       const bytes = Buffer.byteLength(one.text, 'utf8');
       if (bytes > MAX_MANIFEST_BYTES)
         throw new Error(`the manifest has ${bytes} bytes, more than ${MAX_MANIFEST_BYTES}`);
-      rendered.push(one);
+      rendered.push({ ...one, inputs, ...(isHandover ? { isHandover } : {}) });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       refused.push({ state: 'refused', intentId: queued.id, reason: NOT_RENDERABLE, message });
     }
   }
   return { rendered, refused };
+}
+
+/** A deletion that named no object names the one that was reported since. */
+function inputsKept({ render_inputs: text, action }: QueuedIntent): RenderInputs | undefined {
+  const kept = text === null ? undefined : (parseExactJson(text) as RenderInputs);
+  return action === 'uninstall' && kept?.uid === undefined ? undefined : kept;
 }
 
 /**

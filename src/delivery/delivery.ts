@@ -1,3 +1,4 @@
+import type { RenderInputs } from '../intent/render.ts';
 import type { Rendered, Tombstone } from '../intent/rendered.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ResourceRef } from '../protocol/condition.ts';
@@ -33,6 +34,8 @@ export type DeliveryItem = Rendered & {
    * the present epoch. What an earlier delivery of it left behind does not count as this one.
    */
   readonly isHandover?: true;
+  /** What of the intent's surroundings it was rendered with: to be kept with it by a queue that stores receipts itself. */
+  readonly inputs?: RenderInputs;
 };
 
 /** What became of one intent of a batch. All but `retry` are final for this batch; that is tried again later. */
@@ -132,6 +135,8 @@ export type Outcome =
       readonly isLasting?: true;
       /** With `stale`: the newer pair that the cluster has of the object. */
       readonly newer?: SourcePair;
+      /** With `stale`: of an earlier delivery epoch, and so is what the cluster has or had of the object: no fault. */
+      readonly isPast?: true;
     };
 
 /** Operator end of a transport. */

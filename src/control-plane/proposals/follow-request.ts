@@ -217,9 +217,9 @@ export class FollowRequest {
 
   async #take(row: HostedRow, receipt: Exclude<Receipt, { readonly state: 'retry' }>): Promise<void> {
     const { store, wakeups, clock } = this.#deps;
-    const intent = { ...row, id: row.intent_id };
-    const changed = await store.write(async (trx) => await takeReceipt(trx, intent, receipt, clock.now()));
-    if (changed) wakeups.notify(configTopic(row.cluster_id));
+    const intent = { ...row, id: row.intent_id, connectivity_mode: 'gitops' as const };
+    const became = await store.write(async (trx) => await takeReceipt(trx, intent, receipt, clock.now()));
+    if (became === 'config changed') wakeups.notify(configTopic(row.cluster_id));
     wakeups.notify(DELIVERY_TOPIC);
     wakeups.notify(PROPOSALS_TOPIC);
   }

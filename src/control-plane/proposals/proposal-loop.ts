@@ -132,7 +132,7 @@ export class ProposalLoop {
     this.#seen.set(proposal.id, seenAt);
     if (found.state === 'waits') return;
     const message = 'what it would change was changed on the branch since it was rendered';
-    const configChanged = await store.write(
+    const became = await store.write(
       async (trx) =>
         await takeReceipt(
           trx,
@@ -149,7 +149,7 @@ export class ProposalLoop {
           clock.now(),
         ),
     );
-    if (configChanged) wakeups.notify(configTopic(intent.cluster_id));
+    if (became === 'config changed') wakeups.notify(configTopic(intent.cluster_id));
     wakeups.notify(DELIVERY_TOPIC);
   }
 

@@ -1,5 +1,4 @@
 import type { DeliveryItem, Review } from '../../delivery/delivery.ts';
-import type { Rendered } from '../../intent/rendered.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { gitSettingsOf } from '../git/git-settings.ts';
 import type { QueuedIntent } from '../store/delivery-queue.ts';
@@ -24,7 +23,7 @@ export interface ReviewedBatch {
 export async function withReviews(
   deps: { readonly store: Store; readonly clock: Clock },
   batch: readonly QueuedIntent[],
-  rendered: readonly Rendered[],
+  rendered: readonly DeliveryItem[],
   held: Held,
 ): Promise<ReviewedBatch> {
   const { store, clock } = deps;
@@ -37,6 +36,11 @@ export async function withReviews(
   for (const one of rendered) {
     const intent = queued.get(one.intent.id);
     if (intent === undefined) continue;
+    // It was reviewed, where it had to be, before it was delivered for the first time.
+    if (intent.handover !== null) {
+      items.push(one);
+      continue;
+    }
     const seen = byIntent.get(intent.id);
     const isMerging = seen?.state === 'merging';
     const standing = isMerging

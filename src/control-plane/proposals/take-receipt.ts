@@ -3,6 +3,7 @@ import type { BlobPin, Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/gitops/write/refusal-reasons.ts';
 import { gitSettingsOf } from '../git/git-settings.ts';
 import { lockProposal, olderProposals, pinsIn, proposalsOfIntents, updateProposal } from '../store/proposals.ts';
+import { storeHandoverReceipt } from '../store/mode-handovers.ts';
 import { storeReceipt, type DeliveredIntent } from '../store/receipts.ts';
 import type { ClusterRow, Database, IntentRow, ProposalRow } from '../store/schema.ts';
 import { carryOut, type Cause } from './carry-out.ts';
@@ -10,31 +11,65 @@ import { decideReview, type ReviewEvent } from './decide-review.ts';
 import { standingOf, type StoredStanding } from './standing.ts';
 import { tellProposal } from './tell-proposal.ts';
 
-/** An intent with what its proposal is made of. */
+/** An intent with what its proposal is made of, and the way of its cluster that it was taken for. */
 export type ReviewedIntent = DeliveredIntent &
   Pick<IntentRow, 'organization_id' | 'requested_by'> &
-  Pick<ClusterRow, 'slug'> & { readonly repository_id: string | null };
+  Pick<ClusterRow, 'slug' | 'connectivity_mode' | 'repository_id'> & {
+    /** The switch of mode that it was taken for; null or absent: for its first delivery. */
+    readonly handover?: string | null;
+  };
+
+/** `past`: nothing was stored, since the cluster is reached in another way now. */
+export type ReceiptTaken = 'stored' | 'config changed' | 'past';
 
 type Proposed = Extract<Receipt, { readonly state: 'proposed' }>;
 
 /**
  * Stores a receipt of an intent with what it means for its proposal and for older ones of the object. Storing one twice
- * changes nothing.
+ * changes nothing. What was taken before a fence was committed is not stored: the intent waits on and goes the new way.
  *
- * @returns whether the cluster's `/config` changed: then its topic is to be notified after the commit
+ * @returns `config changed`: the cluster's topic is to be notified after the commit
  */
 export async function takeReceipt(
   trx: Kysely<Database>,
   intent: ReviewedIntent,
   receipt: Exclude<Receipt, { readonly state: 'retry' }>,
   now: Date,
+): Promise<ReceiptTaken> {
+  if (await isPast(trx, intent)) return 'past';
+  return (await store(trx, intent, receipt, now)) ? 'config changed' : 'stored';
+}
+
+/** Read in the transaction of the receipt, which the fence of a switch comes before or after. */
+async function isPast(trx: Kysely<Database>, intent: ReviewedIntent): Promise<boolean> {
+  const now = await trx
+    .selectFrom('clusters')
+    .select(['delivery_epoch', 'connectivity_mode', 'repository_id'])
+    .where('id', '=', intent.cluster_id)
+    .executeTakeFirst();
+  return (
+    now?.delivery_epoch !== intent.delivery_epoch ||
+    now.connectivity_mode !== intent.connectivity_mode ||
+    (now.connectivity_mode === 'gitops' && now.repository_id !== intent.repository_id)
+  );
+}
+
+async function store(
+  trx: Kysely<Database>,
+  intent: ReviewedIntent,
+  receipt: Exclude<Receipt, { readonly state: 'retry' }>,
+  now: Date,
 ): Promise<boolean> {
   const at = now.toISOString();
+  const isFinal = receipt.state === 'delivered' || receipt.state === 'refused';
+  if (isFinal && typeof intent.handover === 'string' && !(await isAccepted(trx, intent.id))) {
+    return await storeHandoverReceipt(trx, intent, receipt, at);
+  }
   const proposal = (await proposalsOfIntents(trx, [intent.id])).get(intent.id);
   switch (receipt.state) {
     case 'proposed':
       if (proposal === undefined) await openProposal(trx, intent, receipt, at);
-      else await renderAgain(trx, proposal, receipt, now);
+      else await renderAgain(trx, intent, proposal, receipt, now);
       await overtake(trx, intent, false, now);
       return false;
     case 'moved':
@@ -101,7 +136,7 @@ async function openProposal(
   };
   await trx.insertInto('proposals').values(row).execute();
   await tellProposal(trx, row, 'ProposalOpened', { slug, at, once: '1' });
-  if (await setProposed(trx, intent_id)) return;
+  if (await setProposed(trx, intent)) return;
   const detail = 'its intent was overtaken meanwhile';
   await happen(trx, row, { kind: 'overtaken', isDelivered: true }, new Date(at), {
     news: 'ProposalSuperseded',
@@ -110,7 +145,13 @@ async function openProposal(
 }
 
 /** On its branch is a commit again: of the next revision, or the same change on a newer base. */
-async function renderAgain(trx: Kysely<Database>, proposal: ProposalRow, receipt: Proposed, now: Date): Promise<void> {
+async function renderAgain(
+  trx: Kysely<Database>,
+  intent: ReviewedIntent,
+  proposal: ProposalRow,
+  receipt: Proposed,
+  now: Date,
+): Promise<void> {
   const isOther = !samePins(pinsIn(proposal), receipt.pins);
   const set = {
     title: receipt.title,
@@ -119,17 +160,28 @@ async function renderAgain(trx: Kysely<Database>, proposal: ProposalRow, receipt
     head_commit: receipt.head,
   };
   const isOpen = await happen(trx, proposal, { kind: 'rendered', isOther }, now, { set });
-  if (isOpen) await setProposed(trx, proposal.intent_id);
+  if (isOpen) await setProposed(trx, intent);
   // Closed meanwhile: its branch is here again, and has to go.
   else await updateProposal(trx, proposal.id, { head_commit: receipt.head, branch_settled_at: null });
 }
 
+/** What was taken to be handed over may wait for its own delivery by now: then it is this. */
+async function isAccepted(trx: Kysely<Database>, intentId: string): Promise<boolean> {
+  const intent = await trx.selectFrom('intents').select('state').where('id', '=', intentId).executeTakeFirst();
+  return intent?.state === 'accepted';
+}
+
 /** @returns whether the intent was still waiting for it */
-async function setProposed(trx: Kysely<Database>, intentId: string): Promise<boolean> {
+async function setProposed(
+  trx: Kysely<Database>,
+  { id, render_inputs: inputs }: Pick<ReviewedIntent, 'id' | 'render_inputs'>,
+): Promise<boolean> {
   const result = await trx
     .updateTable('intents')
     .set({ state: 'proposed', reason: null })
-    .where('id', '=', intentId)
+    // Whoever merges it on a Git host merges what was made of these.
+    .$if(typeof inputs === 'string', (query) => query.set({ render_inputs: inputs ?? null }))
+    .where('id', '=', id)
     .where('state', '=', 'accepted')
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;

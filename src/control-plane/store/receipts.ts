@@ -3,6 +3,7 @@ import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/gitops/write/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
 import { catchUpWithReports } from './intent-progress.ts';
+import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
 /** States that a newer intent of the same object overtakes: nobody will bring these about any more. */
@@ -13,7 +14,10 @@ export type DeliveredIntent = Pick<
   IntentRow,
   'id' | 'cluster_id' | 'target_kind' | 'namespace' | 'name' | 'generation'
 > &
-  Pick<ClusterRow, 'delivery_epoch'>;
+  Pick<ClusterRow, 'delivery_epoch'> & {
+    /** JSON `RenderInputs` that it was rendered with; absent where somebody else brought it. */
+    readonly render_inputs?: string | null;
+  };
 
 /**
  * Stores a final receipt with all that follows from it: the intent's state, older intents of the object superseded, and
@@ -51,9 +55,12 @@ export async function storeReceipt(
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  const inputs = intent.render_inputs;
   await trx
     .updateTable('intents')
     .set({ delivered_at: at, state: 'delivered' })
+    // Delivered once more, by another way, it is then the same whatever became of its catalog entry.
+    .$if(typeof inputs === 'string', (query) => query.set({ render_inputs: inputs ?? null }))
     .where('id', '=', intent.id)
     // Proposed: somebody else brought it to the branch, a Git host or a person.
     .where('state', 'in', ['accepted', 'proposed'])
@@ -77,6 +84,8 @@ export async function storeReceipt(
     .where('generation', '<', intent.generation)
     .where('state', 'in', OVERTAKEN)
     .execute();
+  await markHandedOver(trx, intent, receipt, at);
+  await dropOvertakenHandovers(trx, intent);
   return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
 }
 

@@ -52,12 +52,14 @@ beforeEach(async () => {
       ready_at: null,
     };
     await insertIntent(trx, row);
+    const way = { connectivity_mode: 'gitops' as const, repository_id: repository.id };
+    await trx.updateTable('clusters').set(way).where('id', '=', 'c-1').execute();
     const token = { organization_id: 'org-1', roles: null, created_at: 'now', expires_at: null };
     await trx
       .insertInto('admin_tokens')
       .values({ ...token, name: 'anna', token_hash: 'hash of anna' })
       .execute();
-    const intent = { ...row, slug: 'prod-eu', delivery_epoch: 1, git_settings: null, repository_id: repository.id };
+    const intent = { ...row, ...way, slug: 'prod-eu', delivery_epoch: 1, git_settings: null, handover: null };
     const pins = [{ path: 'apps/shop/podinfo.yaml', after: 'a' }];
     const branch = `proposals/prod-eu/${INTENT}`;
     const receipt = { state: 'proposed', intentId: INTENT, branch, title: 'install', head: 'abc', pins } as const;

@@ -1,0 +1,172 @@
+import type { Kysely } from 'kysely';
+import type { Receipt } from '../../delivery/delivery.ts';
+import { SUPERSEDED } from '../../delivery/gitops/write/refusal-reasons.ts';
+import { setDesiredRevision } from './clusters.ts';
+import type { Database, IntentRow, ModeHandoverRow } from './schema.ts';
+
+type Delivered = Extract<Receipt, { readonly state: 'delivered' }>;
+
+/** Enough of an intent to find its rows and those of its object, and the epoch that it was taken under. */
+export interface HandedOverIntent {
+  readonly id: string;
+  readonly cluster_id: string;
+  readonly target_kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly delivery_epoch: number;
+}
+
+/** The row by which an intent is handed over under an epoch. */
+export async function handoverOf(
+  db: Kysely<Database>,
+  intent: { readonly id: string; readonly delivery_epoch: number },
+): Promise<ModeHandoverRow | undefined> {
+  return await db
+    .selectFrom('mode_handovers')
+    .selectAll()
+    .where('intent_id', '=', intent.id)
+    .where('epoch', '=', intent.delivery_epoch)
+    .executeTakeFirst();
+}
+
+/**
+ * Stores what became of an intent that was handed over. The intent keeps its state and its first receipt: what the cluster
+ * reports under the new epoch moves it on, as before. Storing one twice changes nothing.
+ *
+ * @returns whether the cluster's `/config` changed: then its topic is to be notified after the commit
+ */
+export async function storeHandoverReceipt(
+  trx: Kysely<Database>,
+  intent: HandedOverIntent,
+  receipt: Extract<Receipt, { readonly state: 'delivered' | 'refused' }>,
+  at: string,
+): Promise<boolean> {
+  if (receipt.state === 'delivered') {
+    await markHandedOver(trx, intent, receipt, at);
+    return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
+  }
+  // The target holds a newer intent of the object than this one: right when there is one.
+  const isOvertaken = receipt.reason === SUPERSEDED && (await hasNewerDelivered(trx, intent));
+  await trx
+    .updateTable('mode_handovers')
+    .set({ state: isOvertaken ? 'dropped' : 'refused', reason: `${receipt.reason}: ${receipt.message}` })
+    .where('intent_id', '=', intent.id)
+    .where('epoch', '=', intent.delivery_epoch)
+    .where('state', '=', 'pending')
+    .execute();
+  return false;
+}
+
+/** The intent was brought under the epoch, for whichever reason it was taken. */
+export async function markHandedOver(
+  trx: Kysely<Database>,
+  intent: Pick<HandedOverIntent, 'id' | 'delivery_epoch'>,
+  { commit, revision, jobId, fieldManager }: Delivered,
+  at: string,
+): Promise<void> {
+  await trx
+    .updateTable('mode_handovers')
+    .set({
+      state: 'delivered',
+      reason: null,
+      receipt: JSON.stringify({ commit, revision, jobId, fieldManager }),
+      delivered_at: at,
+    })
+    .where('intent_id', '=', intent.id)
+    .where('epoch', '=', intent.delivery_epoch)
+    .where('state', '=', 'pending')
+    .execute();
+}
+
+/**
+ * A newer intent of the object was delivered under the epoch: nothing older is brought any more, and nobody waits for a
+ * deletion that was overtaken. An apply that was brought is confirmed by what the newer one makes of the object.
+ */
+export async function dropOvertakenHandovers(trx: Kysely<Database>, newer: HandedOverIntent): Promise<void> {
+  await trx
+    .updateTable('mode_handovers')
+    .set({ state: 'dropped', reason: `overtaken by intent ${newer.id} (generation ${newer.generation})` })
+    .where('cluster_id', '=', newer.cluster_id)
+    .where('epoch', '=', newer.delivery_epoch)
+    .where('target_kind', '=', newer.target_kind)
+    .where('namespace', '=', newer.namespace)
+    .where('name', '=', newer.name)
+    .where('generation', '<', newer.generation)
+    .where((eb) =>
+      eb.or([eb('state', '=', 'pending'), eb.and([eb('state', '=', 'delivered'), eb('action', '=', 'uninstall')])]),
+    )
+    .execute();
+}
+
+/** The row whose job this is, as long as nobody has confirmed it. */
+export async function handoverOfJob(
+  db: Kysely<Database>,
+  job: { readonly id: string; readonly intent_id: string; readonly delivery_epoch: number },
+): Promise<ModeHandoverRow | undefined> {
+  const row = await handoverOf(db, { id: job.intent_id, delivery_epoch: job.delivery_epoch });
+  if (row?.state !== 'delivered' || row.receipt === null) return undefined;
+  const { jobId } = JSON.parse(row.receipt) as Pick<Delivered, 'jobId'>;
+  return jobId === job.id ? row : undefined;
+}
+
+/** What was brought did not come to be: it is brought again, or `refused` for good. */
+export async function setHandover(
+  trx: Kysely<Database>,
+  row: Pick<ModeHandoverRow, 'switch_id' | 'epoch' | 'intent_id'>,
+  change: { readonly state: 'pending' | 'refused'; readonly reason: string },
+): Promise<void> {
+  await trx
+    .updateTable('mode_handovers')
+    .set({ ...change, ...(change.state === 'pending' ? { receipt: null, delivered_at: null } : {}) })
+    .where('switch_id', '=', row.switch_id)
+    .where('epoch', '=', row.epoch)
+    .where('intent_id', '=', row.intent_id)
+    .where('state', '=', 'delivered')
+    .execute();
+}
+
+/**
+ * The epoch was raised for another reason in the middle of a switch (this control plane was restored from a backup): what
+ * waits is brought under the new one, and so is what the open switch has brought under the one before.
+ */
+export async function carryHandovers(
+  trx: Kysely<Database>,
+  clusterId: string,
+  epochs: { readonly from: number; readonly to: number },
+): Promise<void> {
+  const open = await trx
+    .selectFrom('mode_switches')
+    .select(['id', 'epoch'])
+    .where('open_for', '=', clusterId)
+    .executeTakeFirst();
+  const carried = trx
+    .updateTable('mode_handovers')
+    .set({ epoch: epochs.to })
+    .where('cluster_id', '=', clusterId)
+    .where('epoch', '=', epochs.from);
+  await carried.where('state', '=', 'pending').execute();
+  if (open?.epoch !== epochs.from) return;
+  await carried
+    .set({ state: 'pending', reason: null, receipt: null, delivered_at: null, confirmed_at: null })
+    .where('switch_id', '=', open.id)
+    .where('state', 'in', ['delivered', 'confirmed'])
+    .execute();
+  await trx.updateTable('mode_switches').set({ epoch: epochs.to }).where('id', '=', open.id).execute();
+}
+
+async function hasNewerDelivered(trx: Kysely<Database>, intent: HandedOverIntent): Promise<boolean> {
+  const settled: readonly IntentRow['state'][] = ['delivered', 'applied', 'ready', 'removed', 'failed'];
+  const newer = await trx
+    .selectFrom('intents')
+    .select('id')
+    .where('cluster_id', '=', intent.cluster_id)
+    .where('target_kind', '=', intent.target_kind)
+    .where('namespace', '=', intent.namespace)
+    .where('name', '=', intent.name)
+    .where('generation', '>', intent.generation)
+    .where('delivered_at', 'is not', null)
+    .where('state', 'in', settled)
+    .executeTakeFirst();
+  return newer !== undefined;
+}
