@@ -18,6 +18,8 @@ export const PushCredentialInfo = Type.Object({
   proxy: Type.Optional(Type.String()),
   /** When its token or certificate was issued, as it says itself. */
   issuedAt: Type.Optional(Timestamp),
+  /** Whether the account may ask for tokens of its own; absent: nobody has looked yet. */
+  renewable: Type.Optional(Type.Boolean()),
 });
 export type PushCredentialInfo = Static<typeof PushCredentialInfo>;
 
@@ -31,6 +33,20 @@ export const PushProbe = Type.Object({
 });
 export type PushProbe = Static<typeof PushProbe>;
 
+/** `push_credentials.reach`. */
+export const PushReach = Type.Object({
+  at: Timestamp,
+  /**
+   * - `ready`: the API server is this cluster's and takes the credential
+   * - `failing`: it cannot be reached, refuses, or is not this cluster's; the message says which
+   * - `refused`: it does not take the credential (401)
+   */
+  state: Type.Union([Type.Literal('ready'), Type.Literal('failing'), Type.Literal('refused')]),
+  message: Type.String(),
+});
+export type PushReach = Static<typeof PushReach>;
+
+const parseReach = compileParser(PushReach);
 const parseInfo = compileParser(PushCredentialInfo);
 const parseProbe = compileParser(PushProbe);
 
@@ -40,4 +56,8 @@ export function infoOf(row: Pick<PushCredentialRow, 'info'>): PushCredentialInfo
 
 export function probeOf(row: Pick<PushCredentialRow, 'probe'>): PushProbe | undefined {
   return row.probe === null ? undefined : parseProbe(JSON.parse(row.probe));
+}
+
+export function reachOf(row: Pick<PushCredentialRow, 'reach'>): PushReach | undefined {
+  return row.reach === null ? undefined : parseReach(JSON.parse(row.reach));
 }

@@ -16,13 +16,15 @@ export interface PushCredentialRow {
   created_at: string;
   /** null: does not say. */
   expires_at: string | null;
-  /** null: cannot be renewed. */
+  /** When it is renewed, or looked at whether it can be; null: never, as it does not end or is no token of an account. */
   renew_at: string | null;
   renewed_at: string | null;
   /** Why it could not be renewed the last time. */
   renewal_fault: string | null;
-  /** JSON: what the last probe found, and when. */
+  /** JSON `PushProbe`: what the last probe found, and when. */
   probe: string | null;
+  /** JSON `PushReach`: how the last write or look went. */
+  reach: string | null;
   revoked_at: string | null;
   revoked_reason: string | null;
 }

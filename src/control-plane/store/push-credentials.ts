@@ -10,7 +10,7 @@ export function pushCredentialContext(id: string): string {
 /** A credential that was sealed and has no state yet (`newPushCredential`). */
 export type NewPushCredential = Omit<
   PushCredentialRow,
-  'state' | 'renewed_at' | 'renewal_fault' | 'probe' | 'revoked_at' | 'revoked_reason'
+  'state' | 'renewed_at' | 'renewal_fault' | 'probe' | 'reach' | 'revoked_at' | 'revoked_reason'
 >;
 
 /**
@@ -32,6 +32,7 @@ export async function insertPushCredential(
       renewed_at: null,
       renewal_fault: null,
       probe: null,
+      reach: null,
       revoked_at: null,
       revoked_reason: null,
     })
@@ -96,7 +97,7 @@ export async function findPushCredentialById(db: Kysely<Database>, id: string): 
   return await db.selectFrom('push_credentials').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Those whose renewal is due, the one that waits longest first. */
+/** Those whose renewal, or the look at whether it can be, is due, the one that waits longest first. */
 export async function pushCredentialsToRenew(
   db: Kysely<Database>,
   now: string,
@@ -117,10 +118,7 @@ export async function pushCredentialsToRenew(
 
 /** What may change of a credential that stays the same one. */
 export type PushCredentialChange = Partial<
-  Pick<
-    PushCredentialRow,
-    'credential_sealed' | 'info' | 'expires_at' | 'renew_at' | 'renewed_at' | 'renewal_fault' | 'probe'
-  >
+  Pick<PushCredentialRow, 'credential_sealed' | 'info' | 'expires_at' | 'renew_at' | 'renewed_at' | 'renewal_fault'>
 >;
 
 /**
@@ -141,4 +139,31 @@ export async function changePushCredential(
     .where('credential_sealed', 'is not distinct from', from)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** What was found by looking or writing. A credential that was revoked meanwhile keeps what it had. */
+export async function storePushFindings(
+  trx: Kysely<Database>,
+  id: string,
+  findings: Partial<Pick<PushCredentialRow, 'probe' | 'reach'>>,
+): Promise<void> {
+  await trx
+    .updateTable('push_credentials')
+    .set(findings)
+    .where('id', '=', id)
+    .where('state', '!=', 'revoked')
+    .execute();
+}
+
+/** Those that are used now, in clusters that are not disabled. */
+export async function pushCredentialsInUse(db: Kysely<Database>): Promise<Pick<PushCredentialRow, 'id' | 'reach'>[]> {
+  return await db
+    .selectFrom('push_credentials')
+    .innerJoin('clusters', 'clusters.id', 'push_credentials.cluster_id')
+    .select(['push_credentials.id', 'push_credentials.reach'])
+    .where('push_credentials.state', '=', 'current')
+    .where('clusters.connectivity_mode', '=', 'push')
+    .where('clusters.disabled_at', 'is', null)
+    .orderBy('push_credentials.id')
+    .execute();
 }

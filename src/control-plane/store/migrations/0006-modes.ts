@@ -25,7 +25,7 @@ async function pushCredentials(db: Kysely<unknown>): Promise<void> {
     db,
     'push_credentials',
     'id cluster_id state server info created_by created_at',
-    'credential_sealed expires_at renew_at renewed_at renewal_fault probe revoked_at revoked_reason',
+    'credential_sealed expires_at renew_at renewed_at renewal_fault probe reach revoked_at revoked_reason',
   )
     .addPrimaryKeyConstraint('push_credentials_pk', ['id'])
     .addForeignKeyConstraint('push_credentials_cluster', ['cluster_id'], 'clusters', ['id'])

@@ -1,0 +1,247 @@
+import type { Delivery, DeliveryItem, Probe, Receipt } from '../../delivery/delivery.ts';
+import type { PushTarget } from '../../delivery/select-delivery.ts';
+import { connectCluster, type ClusterConnection } from '../../kube/connect-cluster.ts';
+import type { ClusterApi } from '../../kube/cluster-api.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { PROJECT_VERSION } from '../../runtime/project-version.ts';
+import { namesIn } from '../cluster-settings.ts';
+import type { MasterKey } from '../master-key.ts';
+import { findCluster } from '../store/clusters.ts';
+import type { PushCredentialRow } from '../store/mode-rows.ts';
+import type { Store } from '../store/open-store.ts';
+import { findPushCredential } from '../store/push-credentials.ts';
+import type { ClusterRow } from '../store/schema.ts';
+import { probePush, type PushProbed } from './probe-push.ts';
+import { reachOf, type PushReach } from './push-credential-info.ts';
+import { storeReach } from './store-reach.ts';
+import { proveCluster } from './prove-cluster.ts';
+import { kubeconfigOf, openAccess, type PushAccess } from './push-access.ts';
+
+/** Connections that are kept; of those that nobody uses the one used longest ago goes first. */
+const MAX_WARM = 512;
+/** One that was not used for so long goes when another is asked for. */
+const IDLE_MS = 15 * 60_000;
+
+export interface PushConnectionsDeps {
+  readonly store: Pick<Store, 'db' | 'write'>;
+  readonly masterKey: Pick<MasterKey, 'open'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** What writes by a connection. It does not own it. */
+  readonly deliverBy: (api: ClusterApi, cluster: Pick<ClusterRow, 'id' | 'slug'>) => Delivery;
+}
+
+/** How a whole batch went. */
+interface BatchEnd {
+  /** Why some of it must be tried again. */
+  readonly fault: string | undefined;
+}
+
+/** A connection in use or kept for the next batch. */
+interface Warm {
+  readonly credentialId: string;
+  /** The row's id and what is sealed in it: another credential, or a renewed one, gets another connection. */
+  readonly signature: string;
+  readonly connection: ClusterConnection;
+  readonly delivery: Delivery;
+  /** The API server is the cluster's: looked at once in a connection's life, before its first write. */
+  isProven: boolean;
+  users: number;
+  usedAt: number;
+  /** How it went before, so that the database hears of success once. */
+  reach: PushReach['state'] | undefined;
+  /** Closes when nobody uses it any more. */
+  isRetired: boolean;
+}
+
+/**
+ * The connections of push mode to the API servers of clusters, kept warm while they are used. Which credential holds is read
+ * from the database each time, so that a new one, a renewed one or a revocation holds for the next batch on every replica.
+ */
+export class PushConnections implements AsyncDisposable {
+  readonly #deps: PushConnectionsDeps;
+  readonly #warm = new Map<string, Warm>();
+
+  constructor(deps: PushConnectionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The transport to a cluster. Where it cannot be written to, its receipts say why and are `retry`. */
+  async open({ clusterId }: PushTarget): Promise<Delivery> {
+    const { db } = this.#deps.store;
+    const cluster = await findCluster(db, clusterId);
+    const row = await findPushCredential(db, clusterId);
+    if (cluster === undefined || row === undefined) {
+      await this.#retire(clusterId);
+      const slug = cluster?.slug ?? clusterId;
+      return waiting(
+        `cluster ${slug} has no push credential; give it one with: servicectl clusters push-credential ${slug} --kubeconfig FILE`,
+      );
+    }
+    const signature = `${row.id} ${row.credential_sealed ?? ''}`;
+    const known = this.#warm.get(clusterId);
+    if (known?.signature === signature) {
+      known.reach = reachOf(row)?.state;
+      return this.#leased(known, cluster);
+    }
+    const access = await this.#opened(row);
+    await this.#retire(clusterId);
+    const connection = this.connect(access);
+    const warm: Warm = {
+      credentialId: row.id,
+      signature,
+      connection,
+      delivery: this.#deps.deliverBy(connection, cluster),
+      isProven: false,
+      users: 0,
+      usedAt: this.#now(),
+      reach: reachOf(row)?.state,
+      isRetired: false,
+    };
+    this.#warm.set(clusterId, warm);
+    await this.#coolDown();
+    return this.#leased(warm, cluster);
+  }
+
+  /** A connection of the caller's own, to be disposed of by it. */
+  connect(access: PushAccess): ClusterConnection {
+    const { clock, random, logger } = this.#deps;
+    return connectCluster({
+      kubeconfig: { kind: 'text', yaml: kubeconfigOf(access) },
+      userAgent: `service-control-plane/${PROJECT_VERSION}`,
+      clock,
+      random,
+      logger,
+    });
+  }
+
+  /** Probes an access that is not stored, or a stored credential, candidates included. Rejects only when aborted. */
+  async probe(
+    credential: PushAccess | PushCredentialRow,
+    cluster: Pick<ClusterRow, 'id' | 'slug' | 'allowed_namespaces'>,
+    signal: AbortSignal,
+  ): Promise<PushProbed> {
+    const access = 'credential_sealed' in credential ? await this.#opened(credential) : credential;
+    await using connection = this.connect(access);
+    const allowedNamespaces = namesIn(cluster.allowed_namespaces);
+    const { id, slug } = cluster;
+    return await probePush({ connection, clock: this.#deps.clock }, { id, slug, allowedNamespaces }, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const warm = [...this.#warm.values()];
+    this.#warm.clear();
+    await Promise.all(warm.map(async ({ connection }) => await connection[Symbol.asyncDispose]()));
+  }
+
+  async #opened(row: PushCredentialRow): Promise<PushAccess> {
+    return (await openAccess(this.#deps.masterKey, row)).access;
+  }
+
+  #leased(warm: Warm, cluster: Pick<ClusterRow, 'id' | 'slug'>): Delivery {
+    // Now, not at the first receipt: it may be pushed out before.
+    warm.usedAt = this.#now();
+    const leave = async (end: BatchEnd | undefined): Promise<void> => {
+      warm.users -= 1;
+      warm.usedAt = this.#now();
+      if (warm.isRetired && warm.users === 0) await warm.connection[Symbol.asyncDispose]();
+      if (end !== undefined) await this.#tell(warm, end);
+    };
+    return {
+      probe: async (signal) => await warm.delivery.probe(signal),
+      deliver: (batch, signal) => deliver(warm, cluster, batch, signal, leave),
+      [Symbol.asyncDispose]: async () => await Promise.resolve(),
+    };
+  }
+
+  async #tell(warm: Warm, { fault }: BatchEnd): Promise<void> {
+    const state = fault === undefined ? 'ready' : 'failing';
+    if (warm.reach === state && state === 'ready') return;
+    const { store, clock, logger } = this.#deps;
+    const message = fault ?? 'the last delivery was taken';
+    try {
+      await storeReach(store, { id: warm.credentialId }, { state, message }, clock);
+    } catch (error) {
+      // The watch looks again within a minute or ten; what was delivered must not be lost for it.
+      logger.warn({ err: error, credentialId: warm.credentialId }, 'how a delivery went is not stored');
+    }
+  }
+
+  /** What runs by it ends first; nothing new begins by it. */
+  async #retire(clusterId: string): Promise<void> {
+    const warm = this.#warm.get(clusterId);
+    if (warm === undefined) return;
+    this.#warm.delete(clusterId);
+    warm.isRetired = true;
+    if (warm.users === 0) await warm.connection[Symbol.asyncDispose]();
+  }
+
+  async #coolDown(): Promise<void> {
+    const idle = [...this.#warm].filter(([, { users }]) => users === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
+    const longAgo = this.#now() - IDLE_MS;
+    let excess = this.#warm.size - MAX_WARM;
+    for (const [clusterId, { usedAt }] of idle.slice(0, -1)) {
+      if (excess <= 0 && usedAt > longAgo) return;
+      excess -= 1;
+      await this.#retire(clusterId);
+    }
+  }
+
+  #now(): number {
+    return this.#deps.clock.now().getTime();
+  }
+}
+
+async function* deliver(
+  warm: Warm,
+  cluster: Pick<ClusterRow, 'id' | 'slug'>,
+  batch: readonly DeliveryItem[],
+  signal: AbortSignal,
+  leave: (end: BatchEnd | undefined) => Promise<void>,
+): AsyncIterable<Receipt> {
+  warm.users += 1;
+  let end: BatchEnd | undefined;
+  try {
+    let fault = warm.isProven ? undefined : await unproven(warm.connection, cluster, signal);
+    warm.isProven = fault === undefined;
+    const delivery = fault === undefined ? warm.delivery : waiting(fault);
+    for await (const receipt of delivery.deliver(batch, signal)) {
+      if (receipt.state === 'retry') fault ??= receipt.message;
+      yield receipt;
+    }
+    end = { fault };
+  } finally {
+    await leave(end);
+  }
+}
+
+/** Why nothing may be written yet; undefined when the API server is this cluster's. */
+async function unproven(
+  api: Pick<ClusterApi, 'list'>,
+  cluster: Pick<ClusterRow, 'id' | 'slug'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const proof = await proveCluster(api, cluster, signal);
+    return proof.state === 'same' ? undefined : proof.message;
+  } catch (error) {
+    signal.throwIfAborted();
+    return error instanceof Error ? error.message : 'the API server could not be asked';
+  }
+}
+
+/** A transport by which nothing goes out for now. */
+function waiting(message: string): Delivery {
+  const probe: Probe = { state: 'unreachable', message };
+  return {
+    probe: async () => await Promise.resolve(probe),
+    deliver: async function* (batch) {
+      for (const { intent } of batch) {
+        yield await Promise.resolve({ state: 'retry', intentId: intent.id, message } as const);
+      }
+    },
+    [Symbol.asyncDispose]: async () => await Promise.resolve(),
+  };
+}

@@ -1,0 +1,100 @@
+import { KubeError } from '../../kube/cluster-api.ts';
+import { repeat } from '../repeat.ts';
+import { findCluster } from '../store/clusters.ts';
+import { findPushCredentialById, pushCredentialsInUse, pushCredentialsToRenew } from '../store/push-credentials.ts';
+import { openAccess } from './push-access.ts';
+import { reachOf, type PushReach } from './push-credential-info.ts';
+import { proveCluster } from './prove-cluster.ts';
+import { storeReach } from './store-reach.ts';
+import { renewPushCredential, type RenewDeps } from './renew-push-credential.ts';
+import type { Logger } from '../../runtime/logger.ts';
+
+const EVERY_MS = 30_000;
+/** Between two looks at an API server: one request each. */
+const READY_EVERY_MS = 10 * 60_000;
+const OTHERWISE_EVERY_MS = 60_000;
+const SPREAD = 0.2;
+const AT_ONCE = 8;
+/** In one turn, of those that are due. */
+const MAX_RENEWALS = 100;
+const LOOK_TIMEOUT_MS = 45_000;
+
+export type PushWatchDeps = RenewDeps & { readonly logger: Logger };
+
+/**
+ * Looks after the credentials of push mode: renews those that can be and asks now and then whether each API server is there
+ * and takes its credential, so that one that ended is known before somebody needs it. One replica does it for all.
+ */
+export class PushWatch {
+  readonly #deps: PushWatchDeps;
+
+  constructor(deps: PushWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs until aborted. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const onError = (error: unknown): void =>
+      logger.warn({ err: error }, 'push credentials not looked at; trying again');
+    await repeat({ everyMs: EVERY_MS, clock, onError }, async () => await this.turn(stop), stop);
+  }
+
+  /** One turn. A second one with nothing due does nothing. */
+  async turn(stop: AbortSignal): Promise<void> {
+    const { store, clock } = this.#deps;
+    const renewals = await pushCredentialsToRenew(store.db, clock.now().toISOString(), MAX_RENEWALS);
+    await this.#each(renewals, stop, async (row, signal) => await renewPushCredential(this.#deps, row, signal));
+    const due = (await pushCredentialsInUse(store.db)).filter((row) => this.#isDue(reachOf(row)));
+    await this.#each(due, stop, async ({ id }, signal) => await this.#look(id, signal));
+  }
+
+  #isDue(last: PushReach | undefined): boolean {
+    if (last === undefined) return true;
+    const every = last.state === 'ready' ? READY_EVERY_MS : OTHERWISE_EVERY_MS;
+    const waited = this.#deps.clock.now().getTime() - Date.parse(last.at);
+    return waited >= every * (1 - this.#deps.random() * SPREAD);
+  }
+
+  async #look(id: string, signal: AbortSignal): Promise<void> {
+    const { store, masterKey, clock } = this.#deps;
+    const row = await findPushCredentialById(store.db, id);
+    const cluster = row === undefined ? undefined : await findCluster(store.db, row.cluster_id);
+    if (row === undefined || cluster === undefined || row.state !== 'current') return;
+    const { access } = await openAccess(masterKey, row);
+    await using connection = this.#deps.connect(access);
+    let found: Omit<PushReach, 'at'>;
+    try {
+      const proof = await proveCluster(connection, cluster, signal);
+      found =
+        proof.state === 'same'
+          ? { state: 'ready', message: 'the API server answers, and it is this cluster’s' }
+          : { state: 'failing', message: proof.message };
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      found = { state: error.status === 401 ? 'refused' : 'failing', message: error.message };
+    }
+    await storeReach(store, row, found, clock);
+  }
+
+  /** One cluster's trouble must not keep the others from their turn. */
+  async #each<T extends { readonly id: string }>(
+    rows: readonly T[],
+    stop: AbortSignal,
+    work: (row: T, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const left = rows.values();
+    const worker = async (): Promise<void> => {
+      for (const row of left) {
+        stop.throwIfAborted();
+        try {
+          await work(row, AbortSignal.any([stop, AbortSignal.timeout(LOOK_TIMEOUT_MS)]));
+        } catch (error) {
+          stop.throwIfAborted();
+          this.#deps.logger.warn({ err: error, credentialId: row.id }, 'a push credential was not looked at');
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows.length) }, worker));
+  }
+}
