@@ -1,0 +1,55 @@
+import { ModeWorld } from './mode-world.ts';
+import { Fleet } from './fleet.ts';
+import { playSchedule } from './play-schedule.ts';
+import { drawSchedule, type Schedule } from './schedule.ts';
+
+/** Switches that one world goes through, one after the other. */
+export const SCHEDULES_OF_A_WORLD = 20;
+const MODES = ['pull', 'gitops', 'push'] as const;
+const SEEDS = 1000;
+
+/** What came of worlds that kept every promise. */
+export interface Tally {
+  schedules: number;
+  active: number;
+  rolledBack: number;
+  kills: number;
+}
+
+/** Plays worlds, some at once, as most of each is waiting. @throws Error with the seed of the first that broke a promise */
+export async function playWorlds(seeds: readonly number[], atOnce: number): Promise<Tally> {
+  const tally: Tally = { schedules: 0, active: 0, rolledBack: 0, kills: 0 };
+  const left = seeds.values();
+  const lane = async (): Promise<void> => {
+    for (const seed of left) await playWorld(seed, tally);
+  };
+  await Promise.all(Array.from({ length: atOnce }, lane));
+  return tally;
+}
+
+/** One world from a mode of its seed, through its schedules. */
+async function playWorld(seed: number, tally: Tally): Promise<void> {
+  await using world = await ModeWorld.start({ mode: MODES[seed % 3] ?? 'pull' });
+  const fleet = new Fleet(world);
+  for (let count = 0; count < 3; count += 1) await fleet.install();
+  let mode = MODES[seed % 3] ?? 'pull';
+  for (let number = 0; number < SCHEDULES_OF_A_WORLD; number += 1) {
+    const schedule = drawSchedule(seed * SEEDS + number, mode);
+    try {
+      const played = await playSchedule(world, fleet, schedule);
+      ({ mode } = played);
+      count(tally, schedule, played.ends);
+    } catch (error) {
+      const drawn = JSON.stringify(schedule, null, 1);
+      const message = `MODE_SEED=${seed} replays it: schedule ${schedule.seed}, from ${mode}\n${(error as Error).message}\n${drawn}`;
+      throw new Error(message, { cause: error });
+    }
+  }
+}
+
+function count(tally: Tally, schedule: Schedule, ends: readonly string[]): void {
+  tally.schedules += 1;
+  tally.kills += schedule.planeKills.length + schedule.operatorKills.length;
+  tally.active += ends.filter((end) => end === 'active').length;
+  tally.rolledBack += ends.filter((end) => end === 'rolled-back').length;
+}
