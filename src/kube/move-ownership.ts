@@ -1,6 +1,6 @@
 import type { KubeObject, ManagedFieldsEntry } from '../resources/kube-object.ts';
-import { refOf } from '../resources/kube-object.ts';
-import { KubeError, type ClusterApi, type JsonPatchOperation } from './cluster-api.ts';
+import type { ClusterApi, JsonPatchOperation } from './cluster-api.ts';
+import { asSeen, patchAsSeen } from './patch-as-seen.ts';
 
 /** Who wrote an object's payload in the last mode, and who does in this one. */
 export interface OwnershipMove {
@@ -8,15 +8,12 @@ export interface OwnershipMove {
   readonly to: string;
 }
 
-/** Races with status writes and people are lost now and then, never for long. */
-const MAX_TRIES = 5;
-
 /**
  * Gives the `Apply` entry of one field manager to another, so that the next apply of that one is the same writer's: what
  * it leaves out goes, and nothing is owned by both. Where the other has an entry already, the two become one. Every other
  * entry stays as it is: status (which servers before 1.22 mark by no subresource), updates, other people's.
  *
- * Undefined when there is nothing to move. The `test` keeps the patch off an object that has changed since. Pure.
+ * Undefined when there is nothing to move. Pure.
  */
 export function ownershipPatch(
   live: KubeObject,
@@ -24,12 +21,11 @@ export function ownershipPatch(
 ): readonly JsonPatchOperation[] | undefined {
   const entries = live.metadata.managedFields ?? [];
   const old = entries.findIndex((entry) => isPayloadOf(entry, from));
-  const { resourceVersion } = live.metadata;
-  if (old === -1 || resourceVersion === undefined) return undefined;
+  if (old === -1) return undefined;
   const own = entries.findIndex((entry) => isPayloadOf(entry, to));
   const path = (index: number): string => `/metadata/managedFields/${index}`;
   return [
-    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+    asSeen(live),
     ...(own === -1
       ? [{ op: 'replace', path: `${path(old)}/manager`, value: to } as const]
       : [
@@ -55,27 +51,9 @@ export async function moveOwnership(
   move: OwnershipMove,
   signal?: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  const ref = refOf(live);
-  let found: KubeObject | undefined = live;
-  for (let attempt = 1; ; attempt += 1) {
-    const patch = found === undefined ? undefined : ownershipPatch(found, move);
-    if (found === undefined || patch === undefined) return found;
-    try {
-      // Changes no field, so nobody comes to own one; what the server changes with it (a default) is no part of the payload.
-      return await api.jsonPatch<KubeObject>(ref, patch, { fieldManager: `${move.to}-meta` }, signal);
-    } catch (error) {
-      if (!mayBeLostRace(error) || attempt === MAX_TRIES) throw error;
-      const before: string | undefined = found.metadata.resourceVersion;
-      found = await api.get<KubeObject>(ref, signal);
-      // The server has something against the object itself, which no repetition changes.
-      if (error.status === 422 && found?.metadata.resourceVersion === before) throw error;
-    }
-  }
-}
-
-/** A `test` that fails is a 422, as is an object that is not valid; 404 when it went meanwhile. */
-function mayBeLostRace(error: unknown): error is KubeError {
-  return error instanceof KubeError && [404, 409, 422].includes(error.status);
+  // Changes no field, so nobody comes to own one; what the server changes with it (a default) is no part of the payload.
+  const options = { fieldManager: `${move.to}-meta` };
+  return await patchAsSeen(api, live, (object) => ownershipPatch(object, move), options, signal);
 }
 
 function isPayloadOf({ manager, operation, subresource = '' }: ManagedFieldsEntry, name: string): boolean {

@@ -1,8 +1,9 @@
+import { isOurMark } from '../kube/withdraw-mark.ts';
+import { ownersOfAnnotation } from '../resources/managed-object.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { META_FIELD_MANAGER, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { isLostRace, isNotFound } from '../kube/read-failure.ts';
 import type { Pass } from './pass.ts';
-import { isOurMark, ownersOfMark } from './tombstone-mark.ts';
 
 /**
  * Deletes one incarnation of an object. Marked first, where that is still to do: so that its controller knows that the end
@@ -40,7 +41,7 @@ async function mark(pass: Pass, live: KubeObject, value: string, signal: AbortSi
 
 /** As it was before: what a person had written there is that person's again. Where it fails, the next pass sees to it. */
 async function takeBack(pass: Pass, live: KubeObject, marked: KubeObject, signal: AbortSignal): Promise<void> {
-  const [owner] = isOurMark(live) ? [] : ownersOfMark(live);
+  const [owner] = isOurMark(live) ? [] : ownersOfAnnotation(live, TOMBSTONE_ANNOTATION);
   const value = owner === undefined ? null : (live.metadata.annotations?.[TOMBSTONE_ANNOTATION] ?? null);
   const { resourceVersion } = marked.metadata;
   const metadata = { resourceVersion, annotations: { [TOMBSTONE_ANNOTATION]: value } };

@@ -1,3 +1,4 @@
+import { isOurMark } from '../kube/withdraw-mark.ts';
 import type { DesiredItem, DesiredSet } from '../delivery/delivery.ts';
 import { compareSource } from '../resources/source-annotation.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
@@ -5,7 +6,6 @@ import { holds } from '../resources/drift.ts';
 import { objectKey } from './inventory-record.ts';
 import { isPaused } from './pause.ts';
 import { pairOf } from './source-pair.ts';
-import { isOurMark } from './tombstone-mark.ts';
 
 /**
  * Compares what a watch shows with what was delivered, so that an edit or a deletion by hand is answered when it happens

@@ -26,3 +26,13 @@ export function isPruned(object: Pick<KubeObject, 'metadata'>): boolean {
 function wellFormed(text: string | undefined): string | undefined {
   return text !== undefined && intentId.test(text) ? text : undefined;
 }
+
+/** `int-`, ten characters of time, sixteen that are random (`newId`): ids sort by when they were made. */
+const MADE_ID = /^int-[0-9a-hjkmnp-tv-z]{26}$/;
+const TIME_END = 'int-'.length + 10;
+
+/** Whether an intent was accepted after another. What cannot be told is taken for older. */
+export function isLaterIntent(id: string, other: string): boolean {
+  if (!MADE_ID.test(id) || !MADE_ID.test(other)) return false;
+  return id.slice(0, TIME_END) > other.slice(0, TIME_END);
+}

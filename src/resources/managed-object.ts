@@ -23,3 +23,18 @@ export function asDelivered({ status: _status, ...desired }: KubeObject, cluster
     },
   };
 }
+
+/** The field managers that own an annotation. Nobody clears `managedFields` but on purpose; then there are none. */
+export function ownersOfAnnotation({ metadata }: KubeObject, name: string): readonly string[] {
+  if (metadata.annotations?.[name] === undefined) return [];
+  return (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) => {
+      const annotations = fieldAt(fieldAt(fieldsV1, 'f:metadata'), 'f:annotations');
+      return fieldAt(annotations, `f:${name}`) !== undefined;
+    })
+    .map(({ manager = '' }) => manager);
+}
+
+function fieldAt(fields: unknown, name: string): unknown {
+  return typeof fields === 'object' && fields !== null ? (fields as Record<string, unknown>)[name] : undefined;
+}

@@ -2,14 +2,11 @@ import type { Kysely } from 'kysely';
 import { parseExactJson } from '../../protocol/exact-json.ts';
 import { intentIdempotencyKey } from '../../intent/intent-key.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
+import { isLaterIntent } from '../../resources/intent-ids.ts';
 import { appendAudit } from '../store/audit.ts';
 import type { Store } from '../store/open-store.ts';
 import { overtakenIntents, type OvertakenIntent } from '../store/reported-generations.ts';
 import type { Database, IntentRow } from '../store/schema.ts';
-
-/** `int-`, ten characters of time, sixteen that are random (`newId`): ids sort by when they were made. */
-const INTENT_ID = /^int-[0-9a-hjkmnp-tv-z]{26}$/;
-const TIME_END = 'int-'.length + 10;
 
 /**
  * Before intents are delivered: those whose numbers the cluster has seen already, from intents that are not known here, are
@@ -32,9 +29,7 @@ export async function numberOn(store: Store, ids: readonly string[], at: string)
 
 /** Whether the intent was accepted after the one that the cluster has. What cannot be told is taken for older. */
 export function wasAskedForLater({ intent, reported }: OvertakenIntent): boolean {
-  const other = reported.intent_id ?? '';
-  if (!INTENT_ID.test(intent.id) || !INTENT_ID.test(other)) return false;
-  return intent.id.slice(0, TIME_END) > other.slice(0, TIME_END);
+  return isLaterIntent(intent.id, reported.intent_id ?? '');
 }
 
 /** The intent is older than what the cluster has: bringing it about would undo something newer. */

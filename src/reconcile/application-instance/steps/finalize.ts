@@ -1,3 +1,4 @@
+import { isOurMark } from '../../../kube/withdraw-mark.ts';
 import type { KubeObject } from '../../../resources/kube-object.ts';
 import { isPruned } from '../../../resources/intent-ids.ts';
 import { refOf } from '../../../resources/kube-object.ts';
@@ -5,7 +6,6 @@ import { findCondition } from '../../../resources/conditions.ts';
 import type { HelmRelease } from '../../../resources/flux-helm-release.ts';
 import { APPLICATION_INSTANCE_FINALIZER, TOMBSTONE_ANNOTATION } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
-import { isOurMark } from '../../tombstone-mark.ts';
 import { endInstance } from '../end-instance.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 import { leftovers } from '../leftovers.ts';
