@@ -24,9 +24,12 @@ const PUBLIC = new Set(['/healthz', '/livez', '/readyz', '/version']);
 
 const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'], may: () => false };
 
+/** Of a token that was issued: whether it still stands for its user. */
+type Validity = () => boolean;
+
 /** Bearer tokens and who holds them. */
 export class Authentication {
-  readonly #users = new Map<string, User>();
+  readonly #users = new Map<string, User & { readonly isValid?: Validity }>();
 
   /** Adds a user; without `may` it may do everything. */
   add(
@@ -39,7 +42,14 @@ export class Authentication {
     return secret;
   }
 
-  /** Tokens of the user answer 401 from now on. */
+  /** A token of an account, which has the rights that were given to a user of its name, if any were; it may end. */
+  issue(account: Pick<User, 'name' | 'groups'>, token: Secret, isValid: Validity): void {
+    for (const [text, user] of this.#users) if (user.isValid?.() === false) this.#users.delete(text);
+    const known = [...this.#users.values()].findLast(({ name }) => name === account.name);
+    this.#users.set(token.expose(), { ...account, may: known?.may ?? (() => true), isValid });
+  }
+
+  /** The token answers 401 from now on. */
   revoke(token: Secret): void {
     this.#users.delete(token.expose());
   }
@@ -59,7 +69,7 @@ export class Authentication {
     if (authorization === undefined) return undefined;
     const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
     const user = token === undefined ? undefined : this.#users.get(token);
-    if (user === undefined) throw new StatusError(401, 'Unauthorized', 'Unauthorized');
+    if (user === undefined || user.isValid?.() === false) throw new StatusError(401, 'Unauthorized', 'Unauthorized');
     return user;
   }
 }

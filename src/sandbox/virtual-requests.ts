@@ -64,7 +64,10 @@ function reviewAccess(body: JsonObject, user: User): JsonObject {
   return { kind: 'SelfSubjectAccessReview', apiVersion, metadata: {}, spec, status: { allowed } };
 }
 
-/** The token's holder may do everything, as every user of the sandbox may that is given no rules; it does not expire. */
+/**
+ * The token ends by the sandbox's clock and with its account. Its holder may do what a user of that name was given, and
+ * everything where none was, as every user of the sandbox may that is given no rules.
+ */
 function issueToken({ storage, authentication, clock }: VirtualDeps, path: string, body: JsonObject): JsonObject {
   const [, namespace = '', name = ''] = TOKENS.exec(path) ?? [];
   const account = storage.get('serviceaccounts', namespace, name);
@@ -79,13 +82,21 @@ function issueToken({ storage, authentication, clock }: VirtualDeps, path: strin
   }
   const given = listAt(spec, 'audiences');
   const audiences = given.length === 0 ? [ISSUER] : given;
-  const expires = new Date(clock.now().getTime() + expirationSeconds * 1000);
+  const issued = Math.floor(clock.now().getTime() / 1000);
+  const expires = new Date((issued + expirationSeconds) * 1000);
+  const { uid } = account.metadata;
   const subject = `system:serviceaccount:${namespace}:${name}`;
   const part = (content: JsonObject): string => Buffer.from(JSON.stringify(content)).toString('base64url');
-  const claims = { aud: audiences, exp: Math.floor(expires.getTime() / 1000), iss: ISSUER, sub: subject };
+  const times = { exp: issued + expirationSeconds, iat: issued, nbf: issued };
+  const about = { namespace, serviceaccount: { name, uid: uid ?? '' } };
+  const claims = { aud: audiences, ...times, iss: ISSUER, 'kubernetes.io': about, sub: subject };
   const token = [part({ alg: 'none' }), part(claims), randomBytes(32).toString('base64url')].join('.');
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-  authentication.add({ name: subject, groups }, new Secret(token));
+  authentication.issue(
+    { name: subject, groups },
+    new Secret(token),
+    () => clock.now() < expires && storage.get('serviceaccounts', namespace, name)?.metadata.uid === uid,
+  );
   return {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
