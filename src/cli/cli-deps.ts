@@ -1,3 +1,5 @@
+import type { Clock } from '../runtime/clock.ts';
+
 /** What a command works with besides its arguments. */
 export interface CliDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -5,4 +7,6 @@ export interface CliDeps {
   readonly err: (text: string) => void;
   /** Whether `out` is a terminal, which shows colours. */
   readonly isTerminal?: boolean;
+  /** Of what waits. Default: the system's. */
+  readonly clock?: Clock;
 }

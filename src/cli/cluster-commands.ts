@@ -5,6 +5,7 @@ import { clusterTable, clusterText, type ListedCluster, type ShownCluster } from
 import { addClusterIdentityCommands } from './cluster-identity-commands.ts';
 import { NEEDS_SERVICECTL, tokenPipe } from './command-script.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { addModeCommands } from './mode-commands.ts';
 
 interface InstallLink {
   readonly slug: string;
@@ -78,6 +79,7 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
     });
 
   addClusterIdentityCommands(clusters, deps);
+  addModeCommands(clusters, deps);
 }
 
 async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ListedCluster> {

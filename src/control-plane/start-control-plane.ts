@@ -35,6 +35,7 @@ import { ProposalLoop } from './proposals/proposal-loop.ts';
 import { HostLoop } from './proposals/host-loop.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
+import { PushConnections } from './push/push-connections.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { requireSameMasterKey } from './store/installation.ts';
 import { LastContact } from './store/last-contact.ts';
@@ -147,6 +148,16 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
+  const pushConnections = started.use(
+    new PushConnections({
+      ...deps,
+      store,
+      masterKey,
+      deliverBy: (_api, { slug }) => {
+        throw new Error(`nothing is written to the API server of ${slug} yet`);
+      },
+    }),
+  );
   // Known once the server listens.
   let hostUrl = '';
   const deliveries = started.use(
@@ -156,9 +167,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       host,
       hostAccesses,
       signCommit: async (organizationId, payload) => await commitSigning.sign(organizationId, payload),
-      push: {
-        open: async ({ clusterId }) => await Promise.reject(new Error(`there is no push credential of ${clusterId}`)),
-      },
+      push: pushConnections,
       jobs: new StoreJobQueue({ ...deps, store, wakeups, jobLifetimeMs: config.jobLifetimeMs }),
       mirrorDir: join(config.dataDir, 'mirrors'),
       layoutRecord: (repositoryId) => layoutMoves.recordOf(repositoryId),
@@ -180,6 +189,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     lastContact,
     host,
     hostAccesses,
+    deliveries,
+    pushConnections,
     baseUrl,
     installLinks,
     channel,

@@ -21,6 +21,8 @@ export interface CredentialWay {
   /** Where it read before, and where it is to read; null without Git. */
   readonly oldRepositoryId: string | null;
   readonly newRepositoryId: string | null;
+  /** One of the control plane's own host that is not there yet. */
+  readonly newRepository?: string;
   /** What it is to be written with in push mode. */
   readonly push?: Pick<PushCredentialRow, 'server' | 'info' | 'expires_at'>;
 }
@@ -111,11 +113,16 @@ async function wayOf(trx: Kysely<Database>, row: ModeSwitchRow, push?: Credentia
 
 async function arriving(db: Kysely<Database>, way: CredentialWay): Promise<CredentialChange[]> {
   if (way.to === 'push') return way.push === undefined ? [] : [arrivingPush(way.push)];
-  const repository = way.to === 'gitops' ? await repositoryOf(db, way.newRepositoryId) : undefined;
-  if (repository === undefined) return [];
+  if (way.to !== 'gitops') return [];
+  const made = "made when the operator first asks for its configuration; it reads this cluster's directory alone";
+  const repository = await repositoryOf(db, way.newRepositoryId);
+  if (repository === undefined) {
+    const { newRepository: name } = way;
+    return name === undefined ? [] : [{ kind: 'git-read', name, change: 'created', message: made }];
+  }
   const message =
     repository.embedded === 1
-      ? "made when the operator first asks for its configuration; it reads this cluster's directory alone"
+      ? made
       : "the repository's own read credential, which the operator is given with its configuration";
   return [{ kind: 'git-read', name: localName(repository), change: 'created', message }];
 }

@@ -22,7 +22,9 @@ const TIMEOUT_MS = 30_000;
 export type ProbedTarget =
   | { readonly mode: 'pull' }
   | { readonly mode: 'push'; readonly probe: (signal: AbortSignal) => Promise<PushProbed> }
-  | { readonly mode: 'gitops'; readonly repository: RepositoryRow };
+  | { readonly mode: 'gitops'; readonly repository: RepositoryRow }
+  /** One that is made when the switch is asked for. */
+  | { readonly mode: 'gitops'; readonly newRepository: string };
 
 /**
  * What was found of a way.
@@ -121,11 +123,16 @@ async function lookAt(
 ): Promise<Looked[]> {
   if (target.mode === 'pull') return [];
   if (target.mode === 'push') return await lookAtServer(target.probe, signal);
+  const madeHere = 'made when the operator asks';
+  if ('newRepository' in target) {
+    const message = `there is no repository ${target.newRepository}: it is made on the control plane's own Git host`;
+    return [{ probe: { name: 'repository', ok: true, message } }, readCredential(deps, cluster, madeHere)];
+  }
   const { repository } = target;
   const ends = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     return repository.embedded === 1
-      ? [await own(deps, repository, ends), readCredential(deps, cluster, 'made when the operator asks')]
+      ? [await own(deps, repository, ends), readCredential(deps, cluster, madeHere)]
       : await otherHost(deps, cluster, repository, ends);
   } catch (error) {
     signal.throwIfAborted();

@@ -22,6 +22,7 @@ import { installLinkRoutes } from './install-link.ts';
 import { hostRepositoryRoutes } from './host-repositories.ts';
 import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
+import { modeRoutes } from './mode.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
 import { proposalRoutes } from './proposals.ts';
 import { refuseUnread } from './refuse-unread.ts';
@@ -50,6 +51,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       refuseUnread(scope);
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
+      modeRoutes(scope, deps);
       rebindRoute(scope, deps);
       acceptRemovalsRoute(scope, deps);
       deleteClusterRoute(scope, deps);

@@ -6,6 +6,8 @@ import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
 import type { LayoutMoves } from '../../git/layout-moves.ts';
 import type { RepositoryHistory } from '../../history/repository-history.ts';
+import type { Deliveries } from '../../deliveries.ts';
+import type { PushProber } from '../../modes/probe-target.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
 import type { ProposalDiffs } from '../../proposals/proposal-diff.ts';
@@ -26,6 +28,9 @@ export interface AdminDeps {
   readonly contactWatch: Pick<ContactWatch, 'listeningSince'>;
   readonly host: Pick<EmbeddedHost, 'ensureRepository'>;
   readonly hostAccesses: HostAccesses;
+  /** For probes; what is delivered goes by the delivery loop. */
+  readonly deliveries: Pick<Deliveries, 'open'>;
+  readonly pushConnections: PushProber;
   /** Where clients and agents reach this control plane, without a slash at its end. */
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 import {
   credentialsOf,
-  isOver,
   objectsLeftOf,
   probesOf,
   stepsOf,
@@ -12,7 +11,6 @@ import {
 import { handoverCounts, NO_HANDOVERS, refusedHandovers } from '../../modes/switch-pages.ts';
 import { waitingFor } from '../../modes/waiting-for.ts';
 import type { SwitchProbe } from '../../push/switch-probe.ts';
-import type { LastContact } from '../../store/last-contact.ts';
 import type { ClusterRow, Database, ModeSwitchRow } from '../../store/schema.ts';
 import { ifKnown } from './cluster-view.ts';
 
@@ -52,28 +50,23 @@ export interface SwitchView {
 export interface SwitchViewDeps {
   readonly db: Kysely<Database>;
   readonly now: Date;
-  readonly lastContact: Pick<LastContact, 'pending'>;
 }
-
-type SwitchedCluster = Pick<ClusterRow, 'id' | 'slug' | 'reported_epoch' | 'last_contact_at'>;
 
 /** Switches of one cluster, in the order in which they are given. */
 export async function viewSwitches(
-  { db, now, lastContact }: SwitchViewDeps,
-  cluster: SwitchedCluster,
+  { db, now }: SwitchViewDeps,
+  cluster: ClusterRow,
   rows: readonly ModeSwitchRow[],
 ): Promise<SwitchView[]> {
   const counts = await handoverCounts(
     db,
     rows.map(({ id }) => id),
   );
-  const heard = { ...cluster, last_contact_at: lastContact.pending(cluster.id) ?? cluster.last_contact_at };
   return await Promise.all(
     rows.map(async (row) => {
       const count = counts.get(row.id) ?? NO_HANDOVERS;
       const refused = await refusedHandovers(db, row.id);
-      const workedOn = row.phase === 'fencing' ? await jobsWorkedOn(db, row) : 0;
-      const waits = isOver(row) ? undefined : waitingFor(row, heard, count, workedOn, now);
+      const waits = await waitingFor(db, row, cluster, now);
       return {
         id: row.id,
         clusterId: cluster.id,
@@ -107,27 +100,8 @@ export async function viewSwitches(
   );
 }
 
-export async function viewSwitch(
-  deps: SwitchViewDeps,
-  cluster: SwitchedCluster,
-  row: ModeSwitchRow,
-): Promise<SwitchView> {
+export async function viewSwitch(deps: SwitchViewDeps, cluster: ClusterRow, row: ModeSwitchRow): Promise<SwitchView> {
   const [view] = await viewSwitches(deps, cluster, [row]);
   if (view === undefined) throw new Error('one switch has one view');
   return view;
-}
-
-/** Jobs of the old way that the operator has acknowledged and not ended. */
-async function jobsWorkedOn(
-  db: Kysely<Database>,
-  { cluster_id: clusterId, epoch }: Pick<ModeSwitchRow, 'cluster_id' | 'epoch'>,
-): Promise<number> {
-  const { count } = await db
-    .selectFrom('jobs')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('cluster_id', '=', clusterId)
-    .where('state', '=', 'acknowledged')
-    .where('delivery_epoch', '<', epoch ?? 0)
-    .executeTakeFirstOrThrow();
-  return Number(count);
 }

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { systemClock } from '../runtime/clock.ts';
+import { CliError, EXIT } from './cli-error.ts';
+import type { CliDeps } from './cli-deps.ts';
+import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { followSwitch } from './follow-switch.ts';
+import { listAll } from './list-all.ts';
+import { planText, switchesTable, switchText, type PlannedSwitch, type ShownSwitch } from './mode-text.ts';
+
+const MODES = ['pull', 'push', 'gitops'] as const;
+/** Probes ask an API server or a Git host, each with a limit of its own. */
+const PROBE_TIMEOUT_MS = 120_000;
+const DEFAULT_WAIT_SECONDS = 3600;
+
+interface ModeOptions extends ConnectionOptions, Confirmation {
+  readonly dryRun?: boolean;
+  readonly kubeconfig?: string;
+  readonly repository?: string;
+  readonly review?: 'direct' | 'proposal';
+  readonly closeProposals?: boolean;
+  readonly wait?: boolean;
+  readonly timeout: number;
+  readonly output: 'text' | 'json';
+}
+
+type Output = ConnectionOptions & { readonly output: 'text' | 'json' };
+
+/** `servicectl clusters mode|mode-switches|cancel-mode-switch` */
+export function addModeCommands(clusters: Command, deps: CliDeps): void {
+  withConfirmation(withConnection(clusters.command('mode')))
+    .argument('<cluster>', 'slug or id')
+    .argument('<mode>', MODES.join(', '), modeIn)
+    .description('moves a cluster to another mode, with the same objects and a way back; see docs/modes.md')
+    .option('--dry-run', 'probes the new way and prints what would be done, and does none of it')
+    .option('--kubeconfig <file>', 'to push: what the control plane is to write with; - reads it from standard input')
+    .option('--repository <name>', 'to gitops: the repository that it reads from (default: fleet)')
+    .addOption(new Option('--review <kind>', 'to gitops: how intents get into Git').choices(['direct', 'proposal']))
+    .option('--close-proposals', 'ends the proposals that are open: their intents are not carried out')
+    .option('--wait', 'follows the switch to its end: exits with 0 when it is active, with 1 when it was rolled back')
+    .addOption(
+      new Option('--timeout <seconds>', 'with --wait: how long; the switch itself goes on')
+        .argParser(seconds)
+        .default(DEFAULT_WAIT_SECONDS),
+    )
+    .addOption(outputOption())
+    .action(async (cluster: string, mode: string, options: ModeOptions) => {
+      await switchMode(cluster, mode, options, deps);
+    });
+
+  withConnection(clusters.command('mode-switches'))
+    .argument('<cluster>', 'slug or id')
+    .argument('[switch]', 'id of one of them: prints all of it')
+    .description('prints the switches of mode of a cluster, the newest first')
+    .addOption(outputOption())
+    .action(async (cluster: string, id: string | undefined, options: Output) => {
+      if (id !== undefined) {
+        const path = `${at(cluster)}/mode-switches/${encodeURIComponent(id)}`;
+        const one = await callControlPlane<ShownSwitch>(options, deps, 'GET', path);
+        deps.out(options.output === 'json' ? json(one) : switchText(one));
+        return;
+      }
+      const items = await listAll<ShownSwitch>(options, deps, `${at(cluster)}/mode-switches`);
+      deps.out(options.output === 'json' ? json({ items }) : switchesTable(items));
+    });
+
+  withConnection(clusters.command('cancel-mode-switch'))
+    .argument('<cluster>', 'slug or id')
+    .description('ends the switch of mode that is under way: the cluster stays in, or goes back to, the mode it had')
+    .action(async (cluster: string, options: ConnectionOptions) => {
+      const { modeSwitch } = await callControlPlane<{ readonly modeSwitch?: { readonly id: string } }>(
+        options,
+        deps,
+        'GET',
+        at(cluster),
+      );
+      if (modeSwitch === undefined) {
+        const next = `See what became of the last: servicectl clusters mode-switches ${cluster}`;
+        throw new CliError(EXIT.failed, `no switch of mode of ${cluster} is under way`, next);
+      }
+      const path = `${at(cluster)}/mode-switches/${encodeURIComponent(modeSwitch.id)}/cancel`;
+      const one = await callControlPlane<ShownSwitch>(options, deps, 'POST', path);
+      deps.out(`${one.clusterSlug}: ${one.id} is ${one.state}: ${one.reason ?? ''}\n`);
+    });
+}
+
+async function switchMode(cluster: string, mode: string, options: ModeOptions, deps: CliDeps): Promise<void> {
+  const body = bodyOf(mode, options);
+  const call = { ...options, timeoutMs: PROBE_TIMEOUT_MS };
+  const path = `${at(cluster)}/mode`;
+  if (options.dryRun === true || options.yes !== true) {
+    const { switch: planned } = await callControlPlane<{ readonly switch: PlannedSwitch }>(call, deps, 'POST', path, {
+      ...body,
+      dryRun: true,
+    });
+    deps.out(options.output === 'json' ? json(planned) : planText(planned));
+    if (options.dryRun !== true) confirm(options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
+    if (planned.plan.wouldStart) return;
+    throw new CliError(EXIT.failed, `${planned.clusterSlug} would not be moved to ${planned.to} as it is now`);
+  }
+  const { switch: started } = await callControlPlane<{ readonly switch: ShownSwitch }>(call, deps, 'POST', path, body);
+  const where = `servicectl clusters mode-switches ${started.clusterSlug} ${started.id}`;
+  if (options.wait !== true) {
+    deps.out(options.output === 'json' ? json(started) : `${started.id}: ${started.state}\nTo follow it: ${where}\n`);
+    return;
+  }
+  const ended = await followSwitch({
+    read: async () => {
+      const one = `${at(started.clusterId)}/mode-switches/${encodeURIComponent(started.id)}`;
+      return await callControlPlane<ShownSwitch>(options, deps, 'GET', one);
+    },
+    // Of JSON there is one value, at the end.
+    say: options.output === 'json' ? deps.err : deps.out,
+    clock: deps.clock ?? systemClock,
+    timeoutMs: options.timeout * 1000,
+  });
+  if (options.output === 'json') deps.out(json(ended));
+  if (ended.state === 'active') return;
+  if (ended.state === 'rolled-back') {
+    throw new CliError(EXIT.failed, `${ended.id} was rolled back: ${ended.reason ?? 'no reason is on record'}`, where);
+  }
+  const waits = ended.waitingFor === undefined ? '' : `, waiting for ${ended.waitingFor}`;
+  throw new CliError(
+    EXIT.failed,
+    `${ended.id} is still ${ended.state} after ${options.timeout} s${waits}`,
+    `It goes on. To see where it is: ${where}`,
+  );
+}
+
+function bodyOf(mode: string, options: ModeOptions): Record<string, unknown> {
+  const { kubeconfig, repository, review, closeProposals } = options;
+  const git = { ...(repository === undefined ? {} : { repository }), ...(review === undefined ? {} : { review }) };
+  return {
+    mode,
+    ...(kubeconfig === undefined ? {} : { push: { kubeconfig: readKubeconfig(kubeconfig) } }),
+    ...(Object.keys(git).length === 0 ? {} : { git }),
+    ...(closeProposals === true ? { closeProposals } : {}),
+  };
+}
+
+/** Never an argument: those are readable by all. */
+function readKubeconfig(file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new CliError(EXIT.usage, `the kubeconfig ${file} cannot be read (${code})`);
+  }
+  if (text.trim() === '') throw new CliError(EXIT.usage, `the kubeconfig ${file} is empty`);
+  return text;
+}
+
+function modeIn(text: string): string {
+  if (!(MODES as readonly string[]).includes(text)) throw new InvalidArgumentError(`It is one of ${MODES.join(', ')}.`);
+  return text;
+}
+
+function seconds(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('It is a whole number from 1.');
+  return Number(text);
+}
+
+function at(cluster: string): string {
+  return `/clusters/${encodeURIComponent(cluster)}`;
+}
+
+function outputOption(): Option {
+  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
