@@ -105,6 +105,13 @@ export class DeliveryLoop {
     await deadline;
   }
 
+  /** Whether a batch of a queue is in flight, here or at another replica. */
+  async isDelivering(queue: WorkQueue): Promise<boolean> {
+    const key = workQueueKey(queue);
+    if (this.#active.has(key)) return true;
+    return !(await withExclusive(this.#deps.store, deliveryLock(key), async () => undefined)).granted;
+  }
+
   /** Starts a batch for each idle target with work. Answers how long to wait for the next one that is due. */
   async #start(stop: AbortSignal, cut: AbortSignal): Promise<number> {
     const { store } = this.#deps;

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { layoutMoveOf } from '../store/layout-moves.ts';
-import { findPushCredentialById } from '../store/push-credentials.ts';
+import { findPushCredential, findPushCredentialById } from '../store/push-credentials.ts';
 import { findRepositoryById, localName } from '../store/repositories.ts';
 import type { ClusterRow, Database, ModeHandoverRow, ModeSwitchRow } from '../store/schema.ts';
 import type { SwitchFacts } from './decide-switch.ts';
@@ -62,8 +62,9 @@ async function obstacleOf(
   cluster: ClusterRow,
 ): Promise<SwitchFacts['obstacle']> {
   if (row.to_mode === 'push') {
+    const { push_credential_id: credentialId } = row;
     const credential =
-      row.push_credential_id === null ? undefined : await findPushCredentialById(db, row.push_credential_id);
+      credentialId === null ? await findPushCredential(db, cluster.id) : await findPushCredentialById(db, credentialId);
     if (credential !== undefined && credential.state !== 'revoked') return undefined;
     const why = credential?.revoked_reason ?? 'none was given';
     return { lasts: true, why: `there is no push credential to switch with: ${why}` };
