@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { redeliverIntent } from '../store/intent-redelivery.ts';
 import { JOB_STATES } from '../store/job-rows.ts';
 import { closeJob } from '../store/jobs.ts';
+import { handoverOfJob, setHandover } from '../store/mode-handovers.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Database } from '../store/schema.ts';
 import { DELIVERY_TOPIC, statusTopic } from '../topics.ts';
@@ -54,6 +55,12 @@ async function closeExpired({ store, wakeups, clock }: JobUpkeepDeps): Promise<n
       // What is of an older epoch was delivered anew when the epoch was raised.
       if (job.delivery_epoch !== job.present_epoch || !(await isOf(trx, job))) continue;
       const why = `its job expired at ${job.expires_at} and the cluster sent no result`;
+      const handover = await handoverOfJob(trx, job);
+      if (handover !== undefined) {
+        await setHandover(trx, handover, { state: 'pending', reason: `brought anew: ${why}` });
+        again += 1;
+        continue;
+      }
       if (await redeliverIntent(trx, job.intent_id, why)) again += 1;
     }
     return { found: jobs.length, clusters: new Set(jobs.map((job) => job.cluster_id)), redelivered: again };

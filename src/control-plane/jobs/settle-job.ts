@@ -1,13 +1,21 @@
 import type { Kysely } from 'kysely';
 import { AppError } from '../../protocol/app-error.ts';
-import type { JobResult, JobStatus } from '../../protocol/job.ts';
+import { EXPIRED, type JobResult, type JobStatus } from '../../protocol/job.ts';
 import { findCluster } from '../store/clusters.ts';
 import { catchUpWithReports, moveIntentRows } from '../store/intent-progress.ts';
 import { redeliverIntent } from '../store/intent-redelivery.ts';
 import { closeJob, findJob, markAcknowledged, setJobStatus } from '../store/jobs.ts';
+import { handoverOfJob, setHandover } from '../store/mode-handovers.ts';
 import type { Database, JobRow } from '../store/schema.ts';
 import { MAX_AHEAD, noteSource } from './note-ahead.ts';
-import { judgePhase, judgeResult, SOURCE_NOT_BELIEVED, type JudgedIntent, type Verdict } from './judge-result.ts';
+import {
+  APPLY_CONFLICT,
+  judgePhase,
+  judgeResult,
+  SOURCE_NOT_BELIEVED,
+  type JudgedIntent,
+  type Verdict,
+} from './judge-result.ts';
 
 /** What the caller notifies after the commit. */
 export interface Settled {
@@ -82,6 +90,7 @@ export async function recordJobResult(
     return await moveIntent(trx, job, at, (intent) => judgeResult(intent, { outcome: 'failed', error }, timing));
   }
   if (ahead !== undefined) return { intentMoved: true, redelivered: ahead.redelivered };
+  if (await broughtAnew(trx, job, result, now)) return { intentMoved: false, redelivered: true };
   return await moveIntent(trx, job, at, (intent) => judgeResult(intent, result, timing));
 }
 
@@ -104,6 +113,29 @@ async function noteNewer(
   return await noteSource(trx, cluster, { target: { clusterId, kind, namespace, name }, source }, at);
 }
 
+/**
+ * What a result means for a switch of mode that brought its intent once more. What expired before it was taken is brought
+ * again; what the cluster refused is refused for the switch, whatever was made of the intent long ago.
+ *
+ * @returns whether it is brought again: then nothing has ended
+ */
+async function broughtAnew(trx: Kysely<Database>, job: JobRow, result: JobResult, now: Date): Promise<boolean> {
+  const { outcome, error = '', appliedRef } = result;
+  const isRefused = outcome === 'conflict' || (outcome === 'failed' && appliedRef === undefined);
+  const isExpired = outcome === 'noop' && error === EXPIRED;
+  if (!isRefused && !isExpired) return false;
+  const row = await handoverOfJob(trx, job);
+  if (row === undefined) return false;
+  const verdict = judgeResult({ state: 'delivered', action: row.action }, result, { expiresAt: job.expires_at, now });
+  if (verdict.move === 'redeliver') {
+    await setHandover(trx, row, { state: 'pending', reason: `brought anew: ${verdict.reason}` });
+    return true;
+  }
+  const reason = verdict.move === 'failed' ? verdict.reason : `${APPLY_CONFLICT}: ${error}`;
+  await setHandover(trx, row, { state: 'refused', reason });
+  return false;
+}
+
 export function jobNotFound(jobId: string): AppError {
   return new AppError('job_not_found', `there is no job ${jobId}: it never was, or it was closed long ago and deleted`);
 }
@@ -115,7 +147,7 @@ async function requireOpen(trx: Kysely<Database>, jobId: string): Promise<JobRow
   return job;
 }
 
-/** A job of an older epoch is recorded and moves nothing. */
+/** A job of an older epoch is recorded and moves nothing, unless it has removed what its intent wanted gone. */
 async function moveIntent(
   trx: Kysely<Database>,
   job: JobRow,
@@ -123,7 +155,7 @@ async function moveIntent(
   judge: (intent: JudgedIntent) => Verdict,
 ): Promise<Settled> {
   const cluster = await findCluster(trx, job.cluster_id);
-  if (cluster === undefined || job.delivery_epoch < cluster.delivery_epoch) return NOTHING;
+  if (cluster === undefined) return NOTHING;
   const intent = await trx
     .selectFrom('intents')
     .select(['id', 'state', 'action', 'generation'])
@@ -132,6 +164,7 @@ async function moveIntent(
   // Numbered anew since: this job is of the number before.
   if (intent === undefined || intent.generation !== job.generation) return NOTHING;
   const verdict = judge(intent);
+  if (job.delivery_epoch < cluster.delivery_epoch && verdict.move !== 'removed') return NOTHING;
   switch (verdict.move) {
     case 'none':
       return NOTHING;

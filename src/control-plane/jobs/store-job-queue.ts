@@ -1,16 +1,16 @@
 import type { Kysely } from 'kysely';
-import type { Probe, Receipt } from '../../delivery/delivery.ts';
+import type { DeliveryItem, Probe, Receipt } from '../../delivery/delivery.ts';
 import { queuedJob } from '../../delivery/pull/queued-job.ts';
 import type { JobQueue } from '../../delivery/pull/pull-delivery.ts';
-import type { Rendered } from '../../intent/rendered.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { findCluster } from '../store/clusters.ts';
-import { closeOvertakenJobs, insertJob, openJobOf } from '../store/jobs.ts';
+import { closeJob, closeOvertakenJobs, insertJob, openJobsOf } from '../store/jobs.ts';
+import { handoverOf, storeHandoverReceipt } from '../store/mode-handovers.ts';
 import type { Store } from '../store/open-store.ts';
 import { storeReceipt } from '../store/receipts.ts';
 import type { ClusterRow, Database, JobRow } from '../store/schema.ts';
-import { jobsTopic } from '../topics.ts';
+import { jobsTopic, MODES_TOPIC } from '../topics.ts';
 import type { Wakeups } from '../wakeups.ts';
 
 /** From a job's creation to its `expiresAt` (decisions, "Jobs"). */
@@ -40,20 +40,23 @@ export class StoreJobQueue implements JobQueue {
       : { state: 'ready' };
   }
 
-  async put(clusterId: string, batch: readonly Rendered[]): Promise<readonly Receipt[]> {
+  async put(clusterId: string, batch: readonly DeliveryItem[]): Promise<readonly Receipt[]> {
     const { store, wakeups } = this.#deps;
     const { receipts, added } = await store.write(async (trx) => await this.#putIn(trx, clusterId, batch));
     if (added) wakeups.notify(jobsTopic(clusterId));
+    if (added && batch.some(({ isHandover }) => isHandover === true)) wakeups.notify(MODES_TOPIC);
     return receipts;
   }
 
   async #putIn(
     trx: Kysely<Database>,
     clusterId: string,
-    batch: readonly Rendered[],
+    batch: readonly DeliveryItem[],
   ): Promise<{ readonly receipts: Receipt[]; readonly added: boolean }> {
     // Read again in here: a mode switch that was committed since the batch was taken is a fence.
     const cluster = await findCluster(trx, clusterId);
+    const now = this.#deps.clock.now();
+    const at = now.toISOString();
     const receipts: Receipt[] = [];
     let added = false;
     for (const rendered of batch) {
@@ -63,7 +66,7 @@ export class StoreJobQueue implements JobQueue {
         receipts.push({ state: 'retry', intentId, message: stale ?? 'the cluster was deleted' });
         continue;
       }
-      const jobId = (await openJobOf(trx, intentId))?.id ?? (await this.#add(trx, cluster, rendered));
+      const jobId = (await presentJob(trx, cluster, intentId, at)) ?? (await this.#add(trx, cluster, rendered, now));
       if (jobId === undefined) {
         receipts.push({ state: 'retry', intentId, message: 'the intent is no longer waiting for delivery' });
         continue;
@@ -75,15 +78,24 @@ export class StoreJobQueue implements JobQueue {
   }
 
   /** @returns the job's id; undefined when the intent has gone on without it */
-  async #add(trx: Kysely<Database>, cluster: ClusterRow, rendered: Rendered): Promise<string | undefined> {
-    const { clock, randomBytes, jobLifetimeMs = DEFAULT_JOB_LIFETIME_MS } = this.#deps;
-    const intent = await trx
+  async #add(
+    trx: Kysely<Database>,
+    cluster: ClusterRow,
+    rendered: DeliveryItem,
+    now: Date,
+  ): Promise<string | undefined> {
+    const { randomBytes, jobLifetimeMs = DEFAULT_JOB_LIFETIME_MS } = this.#deps;
+    const found = await trx
       .selectFrom('intents')
       .select(['id', 'cluster_id', 'target_kind', 'namespace', 'name', 'generation', 'state'])
       .where('id', '=', rendered.intent.id)
       .executeTakeFirst();
-    if (intent?.state !== 'accepted') return undefined;
-    const now = clock.now();
+    if (found === undefined) return undefined;
+    const { state, ...row } = found;
+    const intent = { ...row, delivery_epoch: cluster.delivery_epoch };
+    // Once more, for a switch of mode: the intent has its state and its receipt, and the switch has this one.
+    const isHandover = state !== 'accepted' && (await handoverOf(trx, intent))?.state === 'pending';
+    if (state !== 'accepted' && !isHandover) return undefined;
     const at = now.toISOString();
     const id = newId('job', now, randomBytes);
     const job = queuedJob(rendered, cluster.deliver_intents === 1);
@@ -103,13 +115,34 @@ export class StoreJobQueue implements JobQueue {
       expires_at: new Date(now.getTime() + jobLifetimeMs).toISOString(),
     });
     const receipt = { state: 'delivered', intentId: intent.id, mode: 'pull', jobId: id } as const;
-    await storeReceipt(trx, { ...intent, delivery_epoch: cluster.delivery_epoch }, receipt, at);
+    const inputs = rendered.inputs === undefined ? {} : { render_inputs: JSON.stringify(rendered.inputs) };
+    if (isHandover) await storeHandoverReceipt(trx, intent, receipt, at);
+    else await storeReceipt(trx, { ...intent, ...inputs }, receipt, at);
     await closeOvertakenJobs(trx, intent, overtakenBy(job), at);
     return id;
   }
 }
 
-function whyNotNow(cluster: ClusterRow | undefined, { target }: Rendered): string | undefined {
+/** The open job of an intent. One of an older epoch is never offered again: it ends for the one that takes its place. */
+async function presentJob(
+  trx: Kysely<Database>,
+  cluster: ClusterRow,
+  intentId: string,
+  at: string,
+): Promise<string | undefined> {
+  let present: string | undefined;
+  for (const { id, delivery_epoch: epoch } of await openJobsOf(trx, intentId)) {
+    if (epoch === cluster.delivery_epoch) present = id;
+    else await closeJob(trx, id, { outcome: 'noop', error: ofOlderEpoch(cluster), applied_ref: null }, at);
+  }
+  return present;
+}
+
+function ofOlderEpoch(cluster: ClusterRow): string {
+  return `superseded: the delivery epoch was raised to ${cluster.delivery_epoch}`;
+}
+
+function whyNotNow(cluster: ClusterRow | undefined, { target }: DeliveryItem): string | undefined {
   if (cluster === undefined) return 'the cluster was deleted';
   if (cluster.connectivity_mode !== 'pull') return `the cluster is in ${cluster.connectivity_mode} mode now`;
   return cluster.delivery_epoch === target.deliveryEpoch ? undefined : 'the delivery epoch of the cluster was raised';

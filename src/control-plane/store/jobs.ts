@@ -45,14 +45,17 @@ export async function findJob(db: Kysely<Database>, id: string): Promise<JobRow 
   return await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** The open job of an intent; there is at most one. */
-export async function openJobOf(db: Kysely<Database>, intentId: string): Promise<Pick<JobRow, 'id'> | undefined> {
+/** The open jobs of an intent: at most one of each delivery epoch. */
+export async function openJobsOf(
+  db: Kysely<Database>,
+  intentId: string,
+): Promise<Pick<JobRow, 'id' | 'delivery_epoch'>[]> {
   return await db
     .selectFrom('jobs')
-    .select('id')
+    .select(['id', 'delivery_epoch'])
     .where('intent_id', '=', intentId)
     .where('state', '!=', CLOSED)
-    .executeTakeFirst();
+    .execute();
 }
 
 /**

@@ -126,35 +126,6 @@ export async function setHandover(
     .execute();
 }
 
-/**
- * The epoch was raised for another reason in the middle of a switch (this control plane was restored from a backup): what
- * waits is brought under the new one, and so is what the open switch has brought under the one before.
- */
-export async function carryHandovers(
-  trx: Kysely<Database>,
-  clusterId: string,
-  epochs: { readonly from: number; readonly to: number },
-): Promise<void> {
-  const open = await trx
-    .selectFrom('mode_switches')
-    .select(['id', 'epoch'])
-    .where('open_for', '=', clusterId)
-    .executeTakeFirst();
-  const carried = trx
-    .updateTable('mode_handovers')
-    .set({ epoch: epochs.to })
-    .where('cluster_id', '=', clusterId)
-    .where('epoch', '=', epochs.from);
-  await carried.where('state', '=', 'pending').execute();
-  if (open?.epoch !== epochs.from) return;
-  await carried
-    .set({ state: 'pending', reason: null, receipt: null, delivered_at: null, confirmed_at: null })
-    .where('switch_id', '=', open.id)
-    .where('state', 'in', ['delivered', 'confirmed'])
-    .execute();
-  await trx.updateTable('mode_switches').set({ epoch: epochs.to }).where('id', '=', open.id).execute();
-}
-
 async function hasNewerDelivered(trx: Kysely<Database>, intent: HandedOverIntent): Promise<boolean> {
   const settled: readonly IntentRow['state'][] = ['delivered', 'applied', 'ready', 'removed', 'failed'];
   const newer = await trx

@@ -1,5 +1,4 @@
-import type { Rendered } from '../../intent/rendered.ts';
-import type { Delivery, Probe, Receipt } from '../delivery.ts';
+import type { Delivery, DeliveryItem, Probe, Receipt } from '../delivery.ts';
 
 /** Where jobs wait until the cluster asks for them. */
 export interface JobQueue {
@@ -11,7 +10,7 @@ export interface JobQueue {
    *
    * @returns one receipt an intent
    */
-  put(clusterId: string, batch: readonly Rendered[]): Promise<readonly Receipt[]>;
+  put(clusterId: string, batch: readonly DeliveryItem[]): Promise<readonly Receipt[]>;
 }
 
 /** Delivers intents as jobs of one cluster. It holds nothing of its own, so that one can be made for each of thousands. */
@@ -29,7 +28,7 @@ export class PullDelivery implements Delivery {
     return await this.#queue.probe(this.#clusterId);
   }
 
-  async *deliver(batch: readonly Rendered[], signal: AbortSignal): AsyncGenerator<Receipt, void, undefined> {
+  async *deliver(batch: readonly DeliveryItem[], signal: AbortSignal): AsyncGenerator<Receipt, void, undefined> {
     signal.throwIfAborted();
     yield* await this.#queue.put(this.#clusterId, batch);
   }

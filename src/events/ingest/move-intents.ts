@@ -57,7 +57,8 @@ const CLAIMS: readonly {
  *
  * Only a report on the intent's own object moves it: its id can stand in a copy of its manifest.
  * Reports may arrive late and in any order; the moves lead to the same end in each. A report of an older delivery epoch
- * says nothing about what is delivered now and moves nothing.
+ * says nothing about what is delivered now and moves nothing, except that what was to go has gone: whichever way took it,
+ * nothing is left of it to report.
  *
  * @returns one move per intent that changes
  */
@@ -70,9 +71,11 @@ export function moveIntents(
   const moves = new Map<string, IntentMove>();
   for (const event of events) {
     const intent = byId.get(event.source?.intentId ?? '');
-    if (intent === undefined || !isAbout(event, intent) || isOfOlderEpoch(event, deliveryEpoch)) continue;
+    if (intent === undefined || !isAbout(event, intent)) continue;
     const state = moves.get(intent.id)?.state ?? intent.state;
     const next = nextState({ ...intent, state }, event);
+    const isCarriedOut = next?.state === 'removed' && intent.action === 'uninstall';
+    if (isOfOlderEpoch(event, deliveryEpoch) && !isCarriedOut) continue;
     if (next !== undefined) moves.set(intent.id, { id: intent.id, ...next });
   }
   return [...moves.values()];
