@@ -11,7 +11,7 @@ import { proveCluster } from './prove-cluster.ts';
 import type { SwitchProbe } from './switch-probe.ts';
 
 /** All of it, over hundreds of namespaces. */
-const PROBE_MS = 60_000;
+const PROBE_MS = 45_000;
 const MAX_MESSAGE = 1000;
 
 /** The operator's own webhooks (templates/install/operator/webhook.yaml). */

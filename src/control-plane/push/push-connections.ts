@@ -80,6 +80,10 @@ export class PushConnections implements AsyncDisposable {
         `cluster ${slug} has no push credential; give it one with: servicectl clusters push-credential ${slug} --kubeconfig FILE`,
       );
     }
+    if (cluster.disabled_at !== null) {
+      await this.#retire(clusterId);
+      return waiting(`cluster ${cluster.slug} is disabled`);
+    }
     const signature = `${row.id} ${row.credential_sealed ?? ''}`;
     const known = this.#warm.get(clusterId);
     if (known?.signature === signature) {
