@@ -92,6 +92,9 @@ async function deleteRows(trx: Kysely<Database>, clusterId: string): Promise<voi
     .execute();
   for (const table of [
     'proposals',
+    'mode_handovers',
+    'mode_switches',
+    'push_credentials',
     'jobs',
     'reported_generations',
     'request_keys',

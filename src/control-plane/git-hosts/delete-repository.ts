@@ -5,7 +5,7 @@ import type { AdminIdentity } from '../store/admin-tokens.ts';
 import { appendAudit } from '../store/audit.ts';
 import type { Store } from '../store/open-store.ts';
 import { findRepository } from '../store/repositories.ts';
-import { clustersOfRepository, deleteRepositoryRow } from '../store/repository-admin.ts';
+import { deleteRepositoryRow, forgetRepositoryAtClusters, readersOfRepository } from '../store/repository-admin.ts';
 import type { RepositoryRow } from '../store/schema.ts';
 
 export interface DeleteRepositoryDeps {
@@ -27,12 +27,13 @@ export async function deleteRepository(deps: DeleteRepositoryDeps, admin: AdminI
     const row = await findRepository(trx, admin.organization, name);
     if (row === undefined) throw new AppError('not_found', `there is no repository ${name}`);
     if (row.id !== found?.id) throw new AppError('conflict', `the repository ${name} was changed at the same time`);
-    const users = await clustersOfRepository(trx, row.id);
+    const users = await readersOfRepository(trx, row.id);
     if (users.length > 0) {
       const [some, more] = [users.slice(0, 5).join(', '), users.length > 5 ? ` and ${users.length - 5} more` : ''];
-      const message = `the repository ${name} is used by ${some}${more}: delete these clusters first`;
+      const message = `the repository ${name} is used by ${some}${more}: delete these clusters, or move them to another mode, first`;
       throw new AppError('conflict', message);
     }
+    await forgetRepositoryAtClusters(trx, row.id);
     await deleteRepositoryRow(trx, row.id);
     await appendAudit(trx, {
       organizationId: admin.organization.id,

@@ -12,6 +12,36 @@ export async function clustersOfRepository(db: Kysely<Database>, repositoryId: s
   return rows.map(({ slug }) => slug);
 }
 
+/** Those of them that read there, or that a switch of mode brings there or back. The others only remember it. */
+export async function readersOfRepository(db: Kysely<Database>, repositoryId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('clusters')
+    .leftJoin('mode_switches', 'mode_switches.open_for', 'clusters.id')
+    .select('slug')
+    .where((eb) =>
+      eb.or([
+        eb.and([
+          eb('clusters.repository_id', '=', repositoryId),
+          eb.or([eb('connectivity_mode', '=', 'gitops'), eb('mode_switches.id', 'is not', null)]),
+        ]),
+        eb('mode_switches.before', 'like', `%${JSON.stringify(repositoryId)}%`),
+        eb('mode_switches.options', 'like', `%${JSON.stringify(repositoryId)}%`),
+      ]),
+    )
+    .orderBy('slug')
+    .execute();
+  return rows.map(({ slug }) => slug);
+}
+
+/** Clusters that read there before they were moved to another mode come back to it no more. */
+export async function forgetRepositoryAtClusters(trx: Kysely<Database>, repositoryId: string): Promise<void> {
+  await trx
+    .updateTable('clusters')
+    .set({ repository_id: null, git_directory: null })
+    .where('repository_id', '=', repositoryId)
+    .execute();
+}
+
 /** Every cluster of a repository is to ask for its configuration again. Answers their ids, whose topics to notify. */
 export async function raiseConfigRevisionsOf(trx: Kysely<Database>, repositoryId: string): Promise<string[]> {
   const rows = await trx

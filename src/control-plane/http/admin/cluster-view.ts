@@ -11,13 +11,21 @@ import { currentAgentCredential } from '../../store/agent-credentials.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
+import { openSwitchOf } from '../../modes/switch-rows.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
 import { reportedWhen } from '../../store/reported-when.ts';
-import type { AgentCredentialRow, ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
+import type {
+  AgentCredentialRow,
+  ClusterRow,
+  Database,
+  ResourceConditionRow,
+  SwitchState,
+} from '../../store/schema.ts';
 import { connectionConditions } from './connection-condition.ts';
 import { credentialCondition } from './credential-condition.ts';
 import { namesOfIntervals, viewIntervals, type IntervalsView } from './intervals-change.ts';
 import { operatorCondition } from './operator-condition.ts';
+import { switchCondition } from './switch-condition.ts';
 
 /** A cluster as the admin API shows it. Times are RFC 3339; what is not known yet is left out. */
 export interface ClusterView {
@@ -65,6 +73,8 @@ export interface ClusterView {
   /** What an admin asked it to run, and whether what it runs is one that this control plane works with. */
   readonly desiredOperatorVersion?: string;
   readonly operatorSupport?: OperatorSupport;
+  /** The switch of mode that is under way. */
+  readonly modeSwitch?: { readonly id: string; readonly state: SwitchState; readonly to: ConnectivityMode };
   readonly createdAt: string;
   readonly registeredAt?: string;
 }
@@ -82,6 +92,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
   const credential = await currentAgentCredential(db, row.id);
   const cluster = { ...row, last_contact_at: deps.lastContact.pending(row.id) ?? row.last_contact_at };
   const git = await viewGit(deps, row);
+  const underWay = await openSwitchOf(db, row.id);
   return {
     id: row.id,
     slug: row.slug,
@@ -105,6 +116,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
       ...connectionConditions(cluster, deps.clock.now(), deps.contactWatch.listeningSince),
       ...credentialCondition(row, credential, deps.clock.now()),
       ...operatorCondition(PROJECT_VERSION, row.operator_version),
+      ...(underWay === undefined ? [] : [await switchCondition(db, underWay, row, deps.clock.now())]),
     ],
     ...ifKnown('lastContactAt', cluster.last_contact_at),
     ...(credential === undefined ? {} : { credential: viewCredential(credential) }),
@@ -114,6 +126,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     ...ifKnown('operatorVersion', row.operator_version),
     ...ifKnown('desiredOperatorVersion', row.desired_operator_version),
     ...ifKnown('operatorSupport', operatorSupport(PROJECT_VERSION, row.operator_version ?? '') ?? null),
+    ...(underWay === undefined ? {} : { modeSwitch: { id: underWay.id, state: underWay.state, to: underWay.to_mode } }),
     createdAt: row.created_at,
     ...ifKnown('registeredAt', row.registered_at),
   };
@@ -141,6 +154,8 @@ export function conditionOf(row: ResourceConditionRow): Condition {
 }
 
 async function viewGit(deps: ClusterViewDeps, row: ClusterRow): Promise<ClusterView['git']> {
+  // Kept of a cluster that has left gitops mode, for the way back.
+  if (row.connectivity_mode !== 'gitops') return undefined;
   if (row.repository_id === null || row.git_directory === null) return undefined;
   const repository = await findRepositoryById(deps.store.db, row.repository_id);
   if (repository === undefined) return undefined;
