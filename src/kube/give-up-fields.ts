@@ -1,5 +1,9 @@
 import type { KubeError } from './cluster-api.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
+import { FIELD_MANAGER, PUSH_FIELD_MANAGER } from '../resources/labels.ts';
+
+/** What one of them has applied is the other's to take over, and never a person's to take away. */
+const PAYLOAD_MANAGERS: readonly string[] = [FIELD_MANAGER, PUSH_FIELD_MANAGER];
 
 /** The manager that a conflict's cause names. */
 export function managerIn(message: string | undefined): string | undefined {
@@ -22,7 +26,7 @@ export function giveUpCommand(live: KubeObject | undefined, error: KubeError, se
       owners.has(manager) &&
       manager !== undefined &&
       subresource === undefined &&
-      (manager !== self || operation !== 'Apply'),
+      (operation !== 'Apply' || (manager !== self && !PAYLOAD_MANAGERS.includes(manager))),
   );
   if (live === undefined || found.length === 0) return undefined;
   // From the last on: what is removed moves only what follows it.

@@ -7,7 +7,6 @@ import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../resources/labels.ts';
-import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
@@ -25,9 +24,9 @@ import { Heartbeat } from './heartbeat.ts';
 import { notOpenedEvent } from './not-opened-event.ts';
 import { OwnVersion } from './own-version.ts';
 import { PolicyGate } from './policy-gate.ts';
-import { projectionOf } from './projection.ts';
 import { runLoops } from './run-loops.ts';
 import { ServedConfig } from './served-config.ts';
+import { takeConfig, type TakeConfigDeps } from './take-config.ts';
 import { wentBack } from './went-back.ts';
 
 export interface ClusterSessionDeps {
@@ -125,7 +124,7 @@ export class ClusterSession {
       logger,
       isServed: this.#status.status.configRevision !== undefined,
       onServed: (isServed) => this.#served.tell(isServed),
-      onConfig: (config, revision) => this.#configured(config, revision),
+      onConfig: async (config, revision) => await this.#configured(config, revision),
     });
     this.#heartbeat = new Heartbeat({
       clock,
@@ -242,7 +241,7 @@ export class ClusterSession {
     this.#jobs.statusChanged(change);
   }
 
-  #configured(config: AgentConfig, revision: string | undefined): void {
+  async #configured(config: AgentConfig, revision: string | undefined): Promise<void> {
     if (JSON.stringify(config.intervals) !== JSON.stringify(this.#intervals)) {
       this.#intervals = config.intervals;
       this.#heartbeat.intervalChanged();
@@ -250,18 +249,21 @@ export class ClusterSession {
     }
     this.#version.want(config.operator?.desired_version);
     const isOlder = wentBack(this.#status.status.configRevision, revision);
-    this.#status.change(projectionOf(config, revision));
-    this.#identity.configured(config);
-    this.#policy.lookAgain();
-    if (isOlder) this.#tellAll();
-    const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
-    openGitTarget(config, this.#identity.keys, host).then(
-      (target) => this.#core.read(target),
-      (error: unknown) => {
-        const message = `the Git read credential cannot be opened: ${(error as Error).message}. Register again so that it is sealed to this cluster's key.`;
-        this.#status.setConditions([{ type: 'Synced', status: 'False', reason: Reason.SourceUnreachable, message }]);
+    const deps: TakeConfigDeps = {
+      status: this.#status,
+      changeWay: async (change) => await this.#core.changeWay(change),
+      onProjected: () => {
+        this.#identity.configured(config);
+        this.#policy.lookAgain();
+        if (isOlder) this.#tellAll();
       },
-    );
+      openTarget: async () => {
+        const host = { baseUrl: this.#deps.cluster().spec.controlPlaneBaseUrl, caCertificate: this.#caCertificate };
+        return await openGitTarget(config, this.#identity.keys, host);
+      },
+      read: (target) => this.#core.read(target),
+    };
+    await takeConfig(deps, config, revision);
   }
 
   /** A control plane that was restored from a backup has forgotten what was said since; all of it is said again. */

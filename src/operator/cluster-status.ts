@@ -24,6 +24,8 @@ export interface ClusterStatusDeps {
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
+/** Of a cluster that was never switched. */
+const FIRST_EPOCH = 1;
 
 /**
  * The only writer of the `Cluster` resource's status. Changes count in memory at once and are written together; a change
@@ -75,6 +77,12 @@ export class ClusterStatusWriter {
 
   change(part: Partial<ClusterStatus>): void {
     this.#become({ ...this.#status, ...part });
+  }
+
+  /** These are not so any more. */
+  forget(...members: readonly ('appliedRevision' | 'attemptedRevision')[]): void {
+    const kept = Object.entries(this.#status).filter(([name]) => !members.some((member) => member === name));
+    this.#become(Object.fromEntries(kept));
   }
 
   setConditions(next: readonly NewCondition[]): void {
@@ -137,7 +145,7 @@ export class ClusterStatusWriter {
     this.#written = status;
     this.#writtenSource = source;
     const after = status.conditions ?? [];
-    if (after === before.conditions && sameRevision(source, sourceBefore)) return;
+    if (after === before.conditions && isSameSource(source, sourceBefore)) return;
     this.#deps.reporter.statusChanged({
       ref: this.ref,
       before: before.conditions ?? [],
@@ -162,9 +170,10 @@ export class ClusterStatusWriter {
   }
 }
 
-function sameRevision(a: EventSource, b: EventSource | undefined): boolean {
-  // The first configuration makes no other state of what was told before it.
-  return b?.mode === undefined || (a.revision === b.revision && a.epoch === b.epoch && a.mode === b.mode);
+function isSameSource(a: EventSource, b: EventSource | undefined): boolean {
+  // The first configuration makes no other state of what was told before it, unless a switch waits to hear of it.
+  if (b?.mode === undefined) return (a.epoch ?? 0) <= FIRST_EPOCH;
+  return a.revision === b.revision && a.epoch === b.epoch && a.mode === b.mode;
 }
 
 function isSame(a: ClusterStatus, b: ClusterStatus): boolean {

@@ -21,7 +21,8 @@ export interface ConfigLoopDeps {
   readonly isServed: boolean;
   /** Whether there is a configuration to be had, each time that this becomes known or changes. */
   readonly onServed?: (isServed: boolean) => void;
-  readonly onConfig: (config: AgentConfig, revision: string | undefined) => void;
+  /** Takes a configuration. What waits for it (`caughtUp`) goes on once it is taken whole. */
+  readonly onConfig: (config: AgentConfig, revision: string | undefined) => Promise<void> | void;
 }
 
 /** An operator that has stopped asks so often (decisions, "Register, rotate, config"), and up to a fifth later. */
@@ -67,6 +68,7 @@ export class ConfigLoop {
   #patientUntil = 0;
   /** Of the contact, when this loop last began anew. */
   #moves = 0;
+  #restarts = 0;
   #wasCut = false;
   /** When a session that has stopped asks next. */
   #probeAt: number | undefined;
@@ -112,6 +114,7 @@ export class ConfigLoop {
       this.#isMissing = false;
     }
     this.#moves = moves;
+    this.#restarts += 1;
     this.#etag = undefined;
     this.#revision = undefined;
     this.#notBefore = this.#patientUntil;
@@ -170,7 +173,7 @@ export class ConfigLoop {
     const answer = await this.#ask(holdSeconds, AbortSignal.any([signal, held.signal]), signal);
     this.#held = undefined;
     if (answer === undefined) return 0;
-    return this.#take(answer, { holdSeconds, elapsedMs: this.#deps.clock.now().getTime() - started });
+    return await this.#take(answer, { holdSeconds, elapsedMs: this.#deps.clock.now().getTime() - started });
   }
 
   /** Undefined when the held request was given up for a newer one. */
@@ -186,13 +189,16 @@ export class ConfigLoop {
     }
   }
 
-  #take(answer: AgentAnswer, poll: { readonly holdSeconds: number; readonly elapsedMs: number }): number {
+  async #take(
+    answer: AgentAnswer,
+    poll: { readonly holdSeconds: number; readonly elapsedMs: number },
+  ): Promise<number> {
     switch (answer.state) {
       case 'ok':
         this.#failures = 0;
         this.#isMissing = false;
         this.#tellServed();
-        if (answer.body !== undefined) return this.#accept(answer);
+        if (answer.body !== undefined) return await this.#accept(answer);
         this.#revision = answer.revision ?? this.#newest;
         this.#tellTaken();
         if (this.#isPull) return SPACING_MS;
@@ -226,7 +232,11 @@ export class ConfigLoop {
     }
   }
 
-  #accept({ body, etag, revision = this.#newest }: Extract<AgentAnswer, { readonly state: 'ok' }>): number {
+  async #accept({
+    body,
+    etag,
+    revision = this.#newest,
+  }: Extract<AgentAnswer, { readonly state: 'ok' }>): Promise<number> {
     let config: AgentConfig;
     try {
       config = parseConfig(body);
@@ -239,10 +249,13 @@ export class ConfigLoop {
     }
     const first = this.#etag === undefined;
     this.#hold.answered();
-    this.#etag = etag;
-    this.#revision = revision;
+    const restarts = this.#restarts;
+    await this.#deps.onConfig(config, revision);
+    if (restarts === this.#restarts) {
+      this.#etag = etag;
+      this.#revision = revision;
+    }
     this.#isPull = config.connectivity_mode === 'pull';
-    this.#deps.onConfig(config, revision);
     this.#first.resolve();
     this.#tellTaken();
     if (this.#isPull) return SPACING_MS;

@@ -10,6 +10,7 @@ import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import { createApplyLoop, type ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import { DeliveryFence } from '../reconcile/delivery-fence.ts';
 import { Inventory } from '../reconcile/inventory.ts';
 import type { Grant } from '../reconcile/namespace-watches.ts';
 import type { NamespaceGrants } from '../reconcile/pass.ts';
@@ -69,9 +70,11 @@ export class Core {
   readonly #source: GitSource;
   readonly #sync: SyncLoop;
   readonly #applyLoop: ApplyLoop;
+  readonly #fence = new DeliveryFence();
   readonly #policyListeners: (() => void)[] = [];
   #reconciler: Reconciler | undefined;
   #lastWishes: string | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(deps: CoreDeps) {
     this.#deps = deps;
@@ -85,7 +88,9 @@ export class Core {
       applied: () =>
         this.#inventory
           .records()
-          .flatMap(({ sourceKey, uid }) => (MANIFEST_KEY.test(sourceKey) ? [{ key: sourceKey, uid }] : [])),
+          // A file that brought an object in an earlier stay in this mode is not what brings it now.
+          .filter(({ sourceKey, epoch }) => MANIFEST_KEY.test(sourceKey) && epoch >= policy().deliveryEpoch)
+          .map(({ sourceKey, uid }) => ({ key: sourceKey, uid })),
       memory: {
         read: () => this.#inventory.source,
         write: (text) => {
@@ -105,10 +110,22 @@ export class Core {
     };
     const applyLoop = serialApply(
       createApplyLoop({ api, inventory: this.#inventory, clock, logger, policy, reporter, grants }),
+      this.#fence,
     );
     this.#applyLoop = applyLoop;
     const { onRead, onReport } = deps;
-    this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, onRead, onReport });
+    const isWanted = (): boolean => policy().mode === 'gitops';
+    this.#sync = new SyncLoop({ source: this.#source, applyLoop, clock, random, logger, isWanted, onRead, onReport });
+  }
+
+  /** Another mode or delivery epoch: `change` is made once no pass of before can write any more. */
+  async changeWay(change: () => void): Promise<void> {
+    await this.#fence.raise(() => {
+      // What a stop has cut may still be on its way; the next process begins with nothing in flight.
+      if (this.#signal?.aborted === true) return;
+      change();
+      this.#sync.wayChanged();
+    });
   }
 
   /** Where to read now; undefined outside gitops mode. */
@@ -147,6 +164,7 @@ export class Core {
 
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
     await this.#loadInventory(signal);
     const { api, reporter, recorder, clock, random, logger, policy, keyRing, onNotOpened } = this.#deps;
     const reconciler = startReconciler({

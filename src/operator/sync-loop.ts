@@ -14,6 +14,8 @@ export interface SyncLoopDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** The cluster is in the mode that the source is of. What it brings at other times is left. */
+  readonly isWanted?: () => boolean;
   /** A set was read; it is applied next. */
   readonly onRead: (set: DesiredSet) => void;
   readonly onReport: (report: ApplyReport, set: DesiredSet) => void;
@@ -36,6 +38,8 @@ export class SyncLoop {
   #newest: DesiredSet | undefined;
   /** The last set that says what is wanted. */
   #good: DesiredSet | undefined;
+  /** How often the way by which objects come has changed: a report of before says nothing of now. */
+  #ways = 0;
 
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
@@ -49,6 +53,12 @@ export class SyncLoop {
   /** A watch shows a change of an object of a kind that sources deliver. */
   noteChange(object: KubeObject, isGone: boolean): void {
     if (this.#edits.calls(this.#good, object, isGone)) this.#wake.ring();
+  }
+
+  /** Another mode or delivery epoch is in force: what is wanted is applied by it, and what was found before is not told. */
+  wayChanged(): void {
+    this.#ways += 1;
+    this.#wake.ring();
   }
 
   /** The source is not the cluster's any more: nothing of it is applied again. */
@@ -66,6 +76,7 @@ export class SyncLoop {
     for (let failures = 1; !signal.aborted; failures += 1) {
       try {
         for await (const set of this.#deps.source.desired(signal)) {
+          if (this.#deps.isWanted?.() === false) continue;
           this.#newest = set;
           if (!bringsOnlyFaults(set)) this.#good = set;
           this.#deps.onRead(set);
@@ -89,8 +100,13 @@ export class SyncLoop {
         const rung = await this.#wake.waitAtMost(wait, this.#deps.clock, signal);
         if (rung === 'rung') failures = 0;
         const set = this.#wanted();
-        if (set === undefined) continue;
+        if (set === undefined || this.#deps.isWanted?.() === false) continue;
+        const ways = this.#ways;
         const report = await this.#deps.applyLoop.apply(set, signal);
+        if (report.isCut === true || ways !== this.#ways) {
+          this.#wake.ring();
+          continue;
+        }
         failures = report.retryable ? failures + 1 : 0;
         this.#deps.onReport(report, set);
         for (const [key, outcome] of report.outcomes) await this.#deps.source.settle(key, outcome);

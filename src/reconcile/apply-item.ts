@@ -1,8 +1,9 @@
 import type { DesiredItem, Outcome } from '../delivery/delivery.ts';
+import { moveOwnership } from '../kube/move-ownership.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import { refOf } from '../resources/kube-object.ts';
-import { FIELD_MANAGER } from '../resources/labels.ts';
+import { FIELD_MANAGER, PUSH_FIELD_MANAGER } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { decideApply, type ApplyDecision } from './decide-apply.ts';
 import { definitionIsTerminating } from './definition-is-terminating.ts';
@@ -50,6 +51,15 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
         if (ending !== undefined) return failed(Reason.DefinitionTerminating, ending);
       }
       try {
+        if (live !== undefined) {
+          // A way that was left owns what it wrote until the first write of the next one.
+          const move = { from: PUSH_FIELD_MANAGER, to: FIELD_MANAGER };
+          const moved = await moveOwnership(pass.deps.api, live, move, signal);
+          if (moved !== live) {
+            live = moved;
+            continue;
+          }
+        }
         if (inventory.arrivalOf(ref, decision.pair) === undefined) {
           const { revision } = pass;
           const arrival = { pair: decision.pair, mode: pass.policy.mode };

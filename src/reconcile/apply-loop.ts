@@ -9,7 +9,7 @@ import { applyItem } from './apply-item.ts';
 import type { ApplyReport } from './apply-report.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
-import { objectKey } from './inventory-record.ts';
+import { objectKey, type InventoryRecord } from './inventory-record.ts';
 import { Pass, type NamespaceGrants } from './pass.ts';
 import { failed, refused } from './refusal.ts';
 import { refOfTombstone, removeItem } from './remove-item.ts';
@@ -25,8 +25,12 @@ const CONCURRENCY = 8;
 
 /** Brings one desired set about in the cluster. The same for every transport. */
 export interface ApplyLoop {
-  /** Rejects only when aborted. Calls must not overlap. */
-  apply(set: DesiredSet, signal: AbortSignal): Promise<ApplyReport>;
+  /**
+   * Rejects only when aborted. Calls must not overlap.
+   *
+   * @param ended aborted: the pass ends between two items, and its report says so
+   */
+  apply(set: DesiredSet, signal: AbortSignal, ended?: AbortSignal): Promise<ApplyReport>;
 }
 
 export interface ApplyLoopDeps {
@@ -41,15 +45,22 @@ export interface ApplyLoopDeps {
 }
 
 export function createApplyLoop(deps: ApplyLoopDeps): ApplyLoop {
-  return { apply: (set, signal) => applySet(deps, set, signal) };
+  return { apply: (set, signal, ended) => applySet(deps, set, signal, ended) };
 }
 
-async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSignal): Promise<ApplyReport> {
+async function applySet(
+  deps: ApplyLoopDeps,
+  set: DesiredSet,
+  signal: AbortSignal,
+  ended?: AbortSignal,
+): Promise<ApplyReport> {
   const policy = deps.policy();
   if (policy.paused) return pausedReport(set, policy);
   const pass = new Pass(deps, policy, set.revision);
   const outcomes = new Map<string, Outcome>();
   let inventoryBehind = false;
+  /** What another mode or an earlier stay in this one brought has vanished from no directory before its file came. */
+  const isOfNow = ({ epoch }: InventoryRecord): boolean => epoch >= policy.deliveryEpoch;
   const records = deps.inventory.records();
   try {
     const refs = [
@@ -67,9 +78,10 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     deps.logger.warn({ err: error }, 'cannot list what is in the cluster');
   }
 
+  const inTurns = turnsOf(signal, ended);
   const newestOf = newestItems(set.objects);
   // Deletions first: what they remember keeps an older manifest of the same set from bringing the object back.
-  await inTurns(set.removals, signal, async (removal) => {
+  await inTurns(set.removals, async (removal) => {
     const wanted = newestOf.get(objectKey(removal.tombstone));
     const wantedPair = wanted === undefined ? undefined : pairOf(wanted.object);
     outcomes.set(removal.key, await removeItem(pass, removal, wantedPair, signal));
@@ -83,17 +95,17 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     else if (circle !== undefined) outcomes.set(item.key, refused(Reason.SpecInvalid, circle));
   }
   for (const turn of turns) {
-    await inTurns(turn, signal, async (item) => {
+    await inTurns(turn, async (item) => {
       outcomes.set(item.key, await applyItem(pass, item, signal));
     });
   }
 
   const stale = new Set([...outcomes].filter(([, { state }]) => state === 'stale').map(([key]) => key));
   // Last, so that what takes another's place is there before that goes.
-  const gone = toPrune(set, vanished(set, deps.inventory.records(), stale));
+  const gone = toPrune(set, vanished(set, deps.inventory.records(), stale).filter(isOfNow));
   const waits = pruneWaitsFor(set, outcomes, gone);
   const pruned = waits === undefined ? gone : [];
-  await inTurns(pruned, signal, async (record) => {
+  await inTurns(pruned, async (record) => {
     outcomes.set(record.sourceKey, await pruneItem(pass, record, set, signal));
   });
   const prunedKeys = new Set(pruned.map(({ sourceKey }) => sourceKey));
@@ -101,11 +113,11 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
   const left = vanished(set, deps.inventory.records(), stale).filter(
     ({ sourceKey }) => !prunedKeys.has(sourceKey) || outcomes.get(sourceKey)?.state === 'stale',
   );
-  await inTurns(left, signal, async (record) => {
+  await inTurns(left, async (record) => {
     const ref = refOfRecord(record);
     const isLive = await stillThere(pass, ref, record.uid, signal);
-    if (isLive) removedWithoutTombstone.push(ref);
-    else
+    if (isLive && isOfNow(record)) removedWithoutTombstone.push(ref);
+    if (!isLive)
       deps.inventory.remember({
         ...ref,
         epoch: record.epoch,
@@ -122,9 +134,11 @@ async function applySet(deps: ApplyLoopDeps, set: DesiredSet, signal: AbortSigna
     inventoryBehind = true;
     deps.logger.warn({ err: error }, 'cannot save the inventory; it is tried again');
   }
+  const isCut = ended?.aborted === true;
   return {
     ...(set.revision === undefined ? {} : { revision: set.revision }),
-    complete: set.scope === 'complete',
+    complete: set.scope === 'complete' && !isCut,
+    ...(isCut ? { isCut } : {}),
     outcomes,
     removals: new Set([...set.removals.map(({ key }) => key), ...prunedKeys]),
     pruned: prunedKeys,
@@ -207,13 +221,20 @@ function mayPass(outcome: Outcome): boolean {
   }
 }
 
-async function inTurns<T>(items: readonly T[], signal: AbortSignal, work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of rest) {
-      signal.throwIfAborted();
-      await work(item);
-    }
+/** Works on items a few at a time; once the pass is to end, those that are begun are the last. */
+function turnsOf(
+  signal: AbortSignal,
+  ended: AbortSignal | undefined,
+): <T>(items: readonly T[], work: (item: T) => Promise<void>) => Promise<void> {
+  return async (items, work) => {
+    const rest = items.values();
+    const worker = async (): Promise<void> => {
+      for (const item of rest) {
+        signal.throwIfAborted();
+        if (ended?.aborted === true) return;
+        await work(item);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker));
   };
-  await Promise.all(Array.from({ length: Math.min(CONCURRENCY, items.length) }, worker));
 }

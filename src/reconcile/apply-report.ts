@@ -7,6 +7,8 @@ export interface ApplyReport {
   readonly revision?: string;
   /** Whether the set was the whole of what is wanted; else what vanished from it is not known. */
   readonly complete: boolean;
+  /** The pass ended before its last item, as another mode or delivery epoch is in force: of the others nothing is known. */
+  readonly isCut?: boolean;
   /** By the key of the item or removal. */
   readonly outcomes: ReadonlyMap<string, Outcome>;
   /** The keys among them that are of removals. */

@@ -55,6 +55,7 @@ export class Inventory {
   readonly #uidOf = new Map<string, string>();
   readonly #deleted = new Map<string, DeletedRecord>();
   readonly #expected = new Map<string, Arrival>();
+  #saving: Promise<unknown> = Promise.resolve();
 
   constructor(deps: InventoryDeps) {
     this.#deps = deps;
@@ -171,7 +172,10 @@ export class Inventory {
 
   /** Writes what changed since the last save, and nothing when nothing did. @throws KubeError */
   async save(signal: AbortSignal): Promise<void> {
-    await this.#shards.save(signal);
+    // One after the other: an older value must not arrive after a newer one.
+    const turn = this.#saving.then(async () => await this.#shards.save(signal));
+    this.#saving = turn.catch(() => undefined);
+    await turn;
   }
 
   #index(record: InventoryRecord): void {
@@ -204,7 +208,8 @@ export class Inventory {
   }
 }
 
-function recordOfLive(
+/** What can be told of an object by itself; undefined where it has no place in the order of deliveries. */
+export function recordOfLive(
   kind: { readonly apiVersion: string; readonly kind: string },
   object: KubeObject,
 ): InventoryRecord | undefined {

@@ -12,12 +12,15 @@ import type { Secret } from '../runtime/secret.ts';
 import { reconcileInstance } from './application-instance/application-instance-controller.ts';
 import type { ClusterEventRecorder } from './application-instance/instance-pass.ts';
 import { ReleaseClaims } from './application-instance/release-claims.ts';
+import { Adoption } from './adoption.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
+import { InventorySaver } from './inventory-saver.ts';
 import type { Inventory } from './inventory.ts';
 import { NamespaceWatches, type Grant } from './namespace-watches.ts';
 import { reconcileOperation } from './operation/operation-controller.ts';
 import type { NamespaceGrants } from './pass.ts';
 import { sourceOf } from './status-source.ts';
+import { ToldSources } from './told-sources.ts';
 import { UnwrittenStatus } from './unwritten-status.ts';
 import { Watched } from './watched.ts';
 import { namespaceIsOpen } from './write-checks.ts';
@@ -98,17 +101,27 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const watches = { instances, flux, namespaces, claims };
   const unwritten = new UnwrittenStatus(deps.reporter);
   const ended = new Set<string>();
+  const told = new ToldSources();
+  const saver = new InventorySaver(deps);
+  const adoption = new Adoption({ ...deps, saver });
+  /** Before anything is made of it: what stands in its status says by which way it came. */
+  const noteArrival = (object: OwnObject, isGone: boolean): void => {
+    adoption.seen(object, isGone);
+    if (isGone) told.forget(object);
+    else told.seen(object);
+    if (isGone) unwritten.forget(object);
+  };
 
   instances.onChange((object, isGone) => {
+    noteArrival(object, isGone);
     const freed = claims.note(object, isGone);
     for (const key of [keyOf(object.metadata), ...freed]) instanceQueue.add(key);
-    if (isGone) unwritten.forget(object);
     if (isGone) ended.delete(object.metadata.uid ?? '');
     deps.onDelivered?.(object, isGone);
   });
   operations.onChange((object, isGone) => {
+    noteArrival(object, isGone);
     operationQueue.add(keyOf(object.metadata));
-    if (isGone) unwritten.forget(object);
     deps.onDelivered?.(object, isGone);
   });
   namespaces.onChange(({ metadata }) => {
@@ -118,13 +131,14 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   });
   deps.onPolicyChange?.(() => {
     openNamespaces();
+    for (const object of [...instances.list(), ...operations.list()]) adoption.seen(object, false);
     lookAgain();
   });
 
   const workers = async (): Promise<void> => {
     await Promise.all([instances, operations, namespaces].map((watched) => watched.synced(signal)));
     openNamespaces();
-    const withStatus = { ...deps, unwritten, ended };
+    const withStatus = { ...deps, unwritten, ended, told, saver };
     await Promise.all([
       instanceQueue.run((key) => reconcileInstance(withStatus, watches, namesOf(key), signal), signal),
       operationQueue.run(async (key): Promise<WorkResult> => {
@@ -134,9 +148,11 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
     ]);
   };
   const running = Promise.allSettled([
-    ...[instances, operations, namespaces, flux].map(async (watched: { run(signal: AbortSignal): Promise<void> }) => {
-      await watched.run(signal);
-    }),
+    ...[instances, operations, namespaces, flux, saver].map(
+      async (watched: { run(signal: AbortSignal): Promise<void> }) => {
+        await watched.run(signal);
+      },
+    ),
     workers(),
   ]);
 

@@ -1,16 +1,9 @@
 import type { ApplyLoop } from './apply-loop.ts';
+import type { DeliveryFence } from './delivery-fence.ts';
 
-/** The same loop for several sources: their passes follow each other and never overlap. */
-export function serialApply(applyLoop: ApplyLoop): ApplyLoop {
-  let last: Promise<unknown> = Promise.resolve();
+/** The same loop for several sources: their passes follow each other, never overlap, and end where the fence is raised. */
+export function serialApply(applyLoop: ApplyLoop, fence: DeliveryFence): ApplyLoop {
   return {
-    async apply(set, signal) {
-      const turn = last.then(async () => {
-        signal.throwIfAborted();
-        return await applyLoop.apply(set, signal);
-      });
-      last = turn.catch(() => undefined);
-      return await turn;
-    },
+    apply: async (set, signal) => await fence.pass(async (ended) => await applyLoop.apply(set, signal, ended), signal),
   };
 }

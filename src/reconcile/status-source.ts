@@ -18,10 +18,11 @@ export function sourceOf(
   const intentId = intentIdOf(object);
   const arrival = pair === undefined ? undefined : inventory.arrivalOf(refOf(object), pair);
   const before = object.status?.source;
-  // The inventory may have been lost; for the same intent the status still knows.
+  // The inventory may have been lost; for the same intent the status still knows, unless it was delivered once more since.
+  const isOfNow = pair !== undefined && policy.isProjected !== false && pair.epoch >= policy.deliveryEpoch;
   const kept = before?.intentId === intentId ? before : undefined;
-  const mode = arrival?.mode ?? kept?.mode ?? policy.mode;
-  const revision = arrival?.revision ?? kept?.revision;
+  const mode = arrival?.mode ?? (isOfNow ? policy.mode : (kept?.mode ?? policy.mode));
+  const revision = arrival?.revision ?? (kept?.mode === mode ? kept.revision : undefined);
   return {
     mode,
     ...(pair === undefined ? {} : { epoch: pair.epoch, generation: pair.generation }),

@@ -28,7 +28,8 @@ export class UnwrittenStatus {
     const uid = object.metadata.uid ?? '';
     const told = this.#told.get(uid);
     const tries = (told?.tries ?? 0) + 1;
-    if (told !== undefined && changedConditions(told.draft.conditions, draft.conditions).length === 0) {
+    const isSame = told?.draft.source.epoch === draft.source.epoch;
+    if (told !== undefined && isSame && changedConditions(told.draft.conditions, draft.conditions).length === 0) {
       this.#told.set(uid, { draft: told.draft, tries });
       return false;
     }

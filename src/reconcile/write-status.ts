@@ -6,6 +6,7 @@ import type { EventSource } from '../protocol/event.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { STATUS_FIELD_MANAGER } from '../resources/labels.ts';
 import { statusSourceOf, type StatusSource } from './status-source.ts';
+import type { ToldSources } from './told-sources.ts';
 
 interface Status {
   readonly observedGeneration?: number;
@@ -30,7 +31,7 @@ export interface StatusDraft {
  * @throws KubeError, 404 when the object is gone
  */
 export async function writeStatus<T extends OwnObject>(
-  deps: { readonly api: ClusterApi; readonly reporter: Reporter },
+  deps: { readonly api: ClusterApi; readonly reporter: Reporter; readonly told?: ToldSources },
   object: T,
   draft: StatusDraft,
   signal: AbortSignal,
@@ -44,7 +45,10 @@ export async function writeStatus<T extends OwnObject>(
   };
   // What others added to the status is not ours to compare.
   const before = Object.fromEntries(Object.entries(object.status ?? {}).filter(([key]) => key in status));
-  if (canonicalJson(status) === canonicalJson(before)) return undefined;
+  if (canonicalJson(status) === canonicalJson(before)) {
+    tellOfDelivery(deps, object, draft);
+    return undefined;
+  }
 
   const { uid, name, namespace } = object.metadata;
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
@@ -53,8 +57,21 @@ export async function writeStatus<T extends OwnObject>(
     { fieldManager: STATUS_FIELD_MANAGER, force: true, subresource: 'status' },
     signal,
   );
+  deps.told?.note(object, draft.source);
   reportStatus(deps.reporter, object, draft);
   return written.object;
+}
+
+/** The status stays as it is, and is that of another delivery now. */
+function tellOfDelivery(
+  { reporter, told }: { readonly reporter: Reporter; readonly told?: ToldSources },
+  object: OwnObject,
+  { conditions, source }: StatusDraft,
+): void {
+  const sourceBefore = told?.before(object, source);
+  if (sourceBefore === undefined) return;
+  told?.note(object, source);
+  reporter.statusChanged({ ref: resourceRefOf(object), before: conditions, after: conditions, source, sourceBefore });
 }
 
 /** Tells the reporter of a status that is written; again after a crash, where the event may have been lost. */

@@ -84,6 +84,10 @@ export const Reason = {
   SpecInvalid: 'SpecInvalid',
   /** The source pair is lower than what is applied already. */
   StaleSource: 'StaleSource',
+  /** Another mode or delivery epoch came into force, and the directory was not read since. */
+  SourceNotRead: 'SourceNotRead',
+  /** Nothing is read from a directory in this mode. */
+  NoSourceHere: 'NoSourceHere',
   /** The source (repository, branch, directory) cannot be read. */
   SourceUnreachable: 'SourceUnreachable',
   /** A commit that changes the directory is not signed by one whose signature counts: nothing of its branch is read. */

@@ -33,7 +33,7 @@ describe('decideApply', () => {
   const refusals: readonly [
     string,
     Partial<ApplySituation>,
-    { state: string; reason: string; message: string; newer?: object },
+    { state: string; reason: string; message: string; newer?: object; isPast?: true },
   ][] = [
     [
       'refuses what a rule of the kind forbids to change, on a server without CEL either',
@@ -110,12 +110,22 @@ describe('decideApply', () => {
     [
       'lets work of an earlier delivery epoch change nothing',
       { policy: aPolicy({ deliveryEpoch: 2 }) },
-      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is of delivery epoch 1; the cluster is at 2' },
+      {
+        state: 'stale',
+        reason: 'StaleSource',
+        message: 'source 1.2 is of delivery epoch 1; the cluster is at 2',
+        isPast: true,
+      },
     ],
     [
       'lets work of an earlier delivery epoch start nothing',
       { policy: aPolicy({ deliveryEpoch: 2 }), live: undefined },
-      { state: 'stale', reason: 'StaleSource', message: 'source 1.2 is of delivery epoch 1; the cluster is at 2' },
+      {
+        state: 'stale',
+        reason: 'StaleSource',
+        message: 'source 1.2 is of delivery epoch 1; the cluster is at 2',
+        isPast: true,
+      },
     ],
     [
       'stops at the pause of the Cluster',

@@ -32,6 +32,7 @@ export function judgeOutcome(kind: 'apply' | 'delete', outcome: Outcome, history
     case 'unchanged':
       return history.isFirstTry ? noop('already applied at this generation', outcome.ref) : applied(outcome.ref);
     case 'absent':
+      if (kind === 'apply') return noop('the operation was brought before and is gone; it is not run again');
       return history.isFirstTry ? noop('the object is not in the cluster') : ended({ outcome: 'succeeded' });
     case 'stale':
       // What it asked to go is gone, and something newer has taken its name.

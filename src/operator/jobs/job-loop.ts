@@ -24,9 +24,13 @@ export async function runJobLoop(deps: JobLoopDeps, signal: AbortSignal): Promis
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
       for await (const set of source.desired(signal)) {
-        const { outcomes, faults } = await applyLoop.apply(set, signal);
+        const { outcomes, faults, isCut } = await applyLoop.apply(set, signal);
         const held = heldOutcome(faults);
-        for (const key of keysOf(set)) await source.settle(key, outcomes.get(key) ?? held);
+        for (const key of keysOf(set)) {
+          // What a pass that was cut short did not come to is yielded again, and judged by what is in force then.
+          const outcome = outcomes.get(key) ?? (isCut === true ? undefined : held);
+          if (outcome !== undefined) await source.settle(key, outcome);
+        }
         failures = 1;
       }
     } catch (error) {

@@ -3,7 +3,9 @@ import type { ApplicationInstance } from '../../resources/application-instance.t
 import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER } from '../../resources/labels.ts';
+import { compareSource } from '../../resources/source-annotation.ts';
 import { isLostRace, isNoAnswer, isNotFound } from '../../kube/read-failure.ts';
+import { greaterPair, pairOf } from '../source-pair.ts';
 import { reportStatus } from '../write-status.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
 import { instanceDraft, keepUnwritten, saveVerdict } from './save-verdict.ts';
@@ -24,7 +26,7 @@ export async function endInstance(pass: InstancePass, verdict: Verdict): Promise
   const { uid = '' } = pass.instance.metadata;
   if (saved === 'unchanged' && !ended.has(uid)) reportStatus(reporter, beforeEnd(pass.instance, verdict), draft);
   ended.add(uid);
-  rememberEnd(pass);
+  if (rememberEnd(pass)) await pass.deps.saver?.saved(pass.signal);
   await letGo(pass);
   return { kind: 'done' };
 }
@@ -35,12 +37,19 @@ function beforeEnd(instance: ApplicationInstance, { ready }: Verdict): Applicati
   return { ...instance, status: { ...instance.status, ...(conditions === undefined ? {} : { conditions }) } };
 }
 
-/** So that the next pass over the tombstone does not report the same end once more. */
-function rememberEnd({ deps, instance }: InstancePass): void {
+/**
+ * So that the next pass over the tombstone does not report the same end once more; and in push mode, where no pass has seen
+ * it, so that no older delivery brings the object back. Answers whether that has to be written before the object goes.
+ */
+function rememberEnd({ deps, instance, policy }: InstancePass): boolean {
   const intentId = tombstoneIntentOf(instance);
   const { name, namespace } = instance.metadata;
-  const pair = deps.inventory.lastPair(refOf(instance));
-  if (intentId === undefined || namespace === undefined || pair === undefined) return;
+  const ref = refOf(instance);
+  const pair = greaterPair(deps.inventory.lastPair(ref), pairOf(instance));
+  if (namespace === undefined || pair === undefined) return false;
+  if (intentId === undefined && policy.mode !== 'push') return false;
+  const known = deps.inventory.deleted(ref);
+  const isNews = known === undefined || compareSource(pair, known) > 0;
   deps.inventory.remember({
     apiVersion: instance.apiVersion,
     kind: instance.kind,
@@ -49,8 +58,9 @@ function rememberEnd({ deps, instance }: InstancePass): void {
     epoch: pair.epoch,
     generation: pair.generation,
     at: deps.clock.now().toISOString(),
-    reportedFor: intentId,
+    ...(intentId === undefined ? {} : { reportedFor: intentId }),
   });
+  return isNews && policy.mode === 'push';
 }
 
 /** Takes our finalizer off. @throws KubeError */

@@ -10,7 +10,9 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { ClusterPolicy } from '../cluster-policy.ts';
 import type { Inventory } from '../inventory.ts';
+import type { InventorySaver } from '../inventory-saver.ts';
 import type { NamespaceWatches } from '../namespace-watches.ts';
+import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import type { ReleaseClaims } from './release-claims.ts';
@@ -31,6 +33,9 @@ export interface InstanceDeps {
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
+  readonly told?: ToldSources;
+  /** What must be written down before an object goes. */
+  readonly saver?: Pick<InventorySaver, 'saved'>;
   /** UIDs of the instances whose end this process has reported, while they are still there. */
   readonly ended: Set<string>;
   /** The cluster's private keys, the current one first; undefined until they are read. */

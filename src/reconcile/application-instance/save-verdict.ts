@@ -4,6 +4,7 @@ import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import type { EventSource } from '../../protocol/event.ts';
 import { isDenied, isNotTaken } from '../../kube/read-failure.ts';
+import { greaterPair, pairOf } from '../source-pair.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';
@@ -81,7 +82,8 @@ function deletionSource({ deps, instance, policy }: Pick<InstancePass, 'deps' | 
   const { annotations, deletionTimestamp } = instance.metadata;
   if (annotations?.[TOMBSTONE_ANNOTATION] === undefined || deletionTimestamp === undefined) return undefined;
   const intentId = isPruned(instance) ? intentIdOf(instance) : tombstoneIntentOf(instance);
-  const pair = deps.inventory.lastPair(refOf(instance));
+  // In push mode the mark comes with the order of the tombstone in the annotation.
+  const pair = greaterPair(deps.inventory.lastPair(refOf(instance)), pairOf(instance));
   const source: EventSource = {
     mode: policy.mode,
     ...(intentId === undefined ? {} : { intentId }),

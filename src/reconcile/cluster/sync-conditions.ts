@@ -38,7 +38,10 @@ function synced(report: ApplyReport): Omit<Condition, 'lastTransitionTime'> {
   const gone = [...report.pruned].filter((key) => !isBad(report.outcomes.get(key), true)).length;
   const total = report.outcomes.size + report.faults.length - gone;
   if (bad.length === 0) {
-    const message = `${revisionOf(report)} is applied (${total} ${total === 1 ? 'file' : 'files'})`;
+    const past = [...report.outcomes.values()].filter((outcome) => outcome.state === 'stale' && outcome.isPast).length;
+    const files = `${total} ${total === 1 ? 'file' : 'files'}`;
+    const of = past === 0 ? '' : `, ${past} of an earlier delivery epoch, which change nothing`;
+    const message = `${revisionOf(report)} is applied (${files}${of})`;
     return { type: 'Synced', status: 'True', reason: Reason.Applied, message };
   }
   const reasons = new Set(bad.map(({ reason }) => reason));
@@ -99,7 +102,7 @@ function isBad(outcome: Outcome | undefined, isRemoval: boolean): boolean {
     case 'absent':
       return false;
     case 'stale':
-      return !isRemoval;
+      return !isRemoval && outcome.isPast !== true;
     case 'failed':
     case 'conflict':
     case 'refused':

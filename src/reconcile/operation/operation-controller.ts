@@ -12,6 +12,7 @@ import { isDenied } from '../../kube/read-failure.ts';
 import { checkOperation } from '../policy/check-operation.ts';
 import { refusalText } from '../policy/policy-violation.ts';
 import { sourceOf } from '../status-source.ts';
+import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import { writesArePaused } from '../write-checks.ts';
@@ -24,6 +25,7 @@ export interface OperationDeps {
   readonly clock: Clock;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
+  readonly told?: ToldSources;
 }
 
 /** The kinds that an operation is judged by. */

@@ -44,6 +44,8 @@ export class GitSource implements Source {
   readonly #copies: GitCopies;
   readonly #judge: RemovalJudge;
   #credentialSince = 0;
+  /** How often the mode was left. */
+  #stay = 0;
   #lastCommit: string | undefined;
   /** What was handed over last, and what it was judged by. */
   #handedOver: { readonly revision: string; readonly circumstances: string; readonly commit: string } | undefined;
@@ -65,11 +67,20 @@ export class GitSource implements Source {
 
   /** What `/config` says now; undefined outside gitops mode. */
   update(target: GitTarget | undefined): void {
+    if (target === undefined) this.#leave();
     if (secretOf(target) !== secretOf(this.#target)) {
       this.#credentialSince = this.#deps.clock.now().getTime();
     }
     this.#target = target;
     this.#wake.ring();
+  }
+
+  /** When the cluster comes back to this mode nothing counts as handed over, and no file as one that was there. */
+  #leave(): void {
+    this.#stay += 1;
+    this.#handedOver = undefined;
+    this.#lastFault = undefined;
+    this.#judge.leave();
   }
 
   /** What a person accepts has changed. */
@@ -99,7 +110,14 @@ export class GitSource implements Source {
       }
       const isDue = rung === 'elapsed' || now() >= due;
       if (!isDue && target.desiredRevision === before && this.#isUpToDate(target)) continue;
+      const stay = this.#stay;
       const reading = await this.#read(target, signal);
+      if (stay !== this.#stay) {
+        // Read for a mode that the cluster has left since.
+        this.#leave();
+        pause = 0;
+        continue;
+      }
       const poll = (this.#deps.pollMs ?? POLL_MS) * (1 + this.#deps.random() / 5);
       if (reading.state === 'failed') {
         if (this.#isBeforeFirstCommit(target, reading.fault)) {

@@ -55,6 +55,13 @@ export class RemovalJudge {
     this.#deps = deps;
   }
 
+  /** Nothing is read of this source for now, and what it had then says nothing of what it should have later. */
+  leave(): void {
+    this.#lastKeys = new Set();
+    this.#known = new Set();
+    this.#isHeld = true;
+  }
+
   /** What a verdict rests on besides the reading: with another of these the same revision is read and judged anew. */
   circumstances(target: GitTarget): string {
     const { url, branch, path, pruneOnRemoval = false, breaker = null } = target;

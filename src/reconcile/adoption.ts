@@ -1,0 +1,68 @@
+import { refOf, type KubeObject } from '../resources/kube-object.ts';
+import { isManaged } from '../resources/managed-object.ts';
+import { compareSource } from '../resources/source-annotation.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
+import { recordOfLive, type Inventory } from './inventory.ts';
+import type { InventorySaver } from './inventory-saver.ts';
+import { greaterPair, pairOf } from './source-pair.ts';
+
+export interface AdoptionDeps {
+  readonly inventory: Inventory;
+  readonly saver: Pick<InventorySaver, 'changed'>;
+  readonly policy: () => ClusterPolicy;
+  readonly clock: Clock;
+}
+
+/**
+ * Keeps the inventory of what comes and goes without a pass of the apply loop: by the control plane's own writes in push
+ * mode, and what an earlier way had brought while nobody watched. What the present pull or gitops way brings is noted by
+ * the pass that applies it, and by nobody else.
+ */
+export class Adoption {
+  readonly #deps: AdoptionDeps;
+
+  constructor(deps: AdoptionDeps) {
+    this.#deps = deps;
+  }
+
+  /** A watch shows the object as it is, or as it was last. */
+  seen(object: KubeObject, isGone: boolean): void {
+    const pair = pairOf(object);
+    const { clusterId, mode, deliveryEpoch } = this.#deps.policy();
+    if (pair === undefined || !isManaged(object, clusterId)) return;
+    const isOfNow = pair.epoch >= deliveryEpoch;
+    if (mode !== 'push' && isOfNow) return;
+    const isNews = isGone ? this.#gone(object) : this.#present(object, mode === 'push' && isOfNow);
+    if (isNews) this.#deps.saver.changed();
+  }
+
+  /** What stands in the annotation is the order of the delivery that asked for the end, where there was one. */
+  #gone(object: KubeObject): boolean {
+    const { inventory, clock } = this.#deps;
+    const { name, namespace, uid } = object.metadata;
+    const ref = refOf(object);
+    const record = inventory.find(ref);
+    if (namespace === undefined || (record !== undefined && record.uid !== uid)) return false;
+    const pair = greaterPair(pairOf(object), inventory.lastPair(ref));
+    const known = inventory.deleted(ref);
+    const isKnown =
+      record === undefined && known !== undefined && pair !== undefined && compareSource(known, pair) >= 0;
+    if (pair === undefined || isKnown) return false;
+    const { apiVersion, kind } = object;
+    const { epoch, generation } = pair;
+    inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
+    return true;
+  }
+
+  #present(object: KubeObject, isPushed: boolean): boolean {
+    const { inventory } = this.#deps;
+    if (object.metadata.deletionTimestamp !== undefined) return false;
+    const found = recordOfLive(object, object);
+    const record = inventory.find(refOf(object));
+    if (found === undefined) return false;
+    if (record?.uid === found.uid && compareSource(found, record) <= 0) return false;
+    inventory.record(isPushed ? { ...found, mode: 'push' } : found);
+    return true;
+  }
+}
