@@ -50,6 +50,8 @@ export type Receipt =
       readonly revision?: string;
       readonly jobId?: string;
       readonly fieldManager?: string;
+      /** push: what was to be deleted is not there, so nobody will report its end. */
+      readonly isAbsent?: true;
       /** The delivery itself has stored this receipt, in the same transaction. */
       readonly stored?: true;
     }
@@ -67,7 +69,13 @@ export type Receipt =
   /** A merge whose pins do not hold any more: it is to be proposed anew. */
   | { readonly state: 'moved'; readonly intentId: string; readonly message: string }
   | { readonly state: 'refused'; readonly intentId: string; readonly reason: string; readonly message: string }
-  | { readonly state: 'retry'; readonly intentId: string; readonly message: string };
+  | {
+      readonly state: 'retry';
+      readonly intentId: string;
+      readonly message: string;
+      /** push: the target works; only what this intent is about has to wait. */
+      readonly alone?: true;
+    };
 
 /** Control-plane end of a transport, one per target (a repository, a cluster's queue, an API server). */
 export interface Delivery extends AsyncDisposable {

@@ -28,8 +28,8 @@ export interface ConnectClusterDeps {
 }
 
 export interface ClusterConnection extends ClusterApi, AsyncDisposable {
-  /** The same connection for work that may write only as long as `mayWrite` does not throw: asked before every write. */
-  guarded(mayWrite: () => void): ClusterApi;
+  /** The same connection for work that may write only as long as `mayWrite` does not throw or reject: asked before every write. */
+  guarded(mayWrite: () => void | Promise<void>): ClusterApi;
   readonly account: OwnAccount;
 }
 
@@ -45,27 +45,7 @@ export function connectCluster(deps: ConnectClusterDeps): ClusterConnection {
     timeoutMs: deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     clock: deps.clock,
   };
-  return {
-    ...apiOver(deps, request),
-    account: ownAccount(deps, request),
-    guarded: (mayWrite) => apiOver(deps, { ...request, mayWrite }),
-    async [Symbol.asyncDispose]() {
-      await credentials[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function apiOver(deps: ConnectClusterDeps, request: RequestDeps): ClusterApi {
-  const { credentials } = request;
-  const send = async (ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> => sendRequest(request, ask, signal);
-  const resend = async (ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> => {
-    let attempts = 0;
-    return retryRequest(deps, signal, async () => {
-      attempts += 1;
-      if (attempts > 1) deps.logger?.debug({ method: ask.method, path: ask.path, attempts }, 'request repeated');
-      return send(ask, signal);
-    });
-  };
+  const resend = resending(deps, request);
   const mapper = new ResourceMapper({
     server: credentials.server,
     clock: deps.clock,
@@ -78,6 +58,33 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps): ClusterApi {
       }
     },
   });
+  return {
+    ...apiOver(deps, request, mapper),
+    account: ownAccount(deps, request),
+    guarded: (mayWrite) => apiOver(deps, { ...request, mayWrite }, mapper),
+    async [Symbol.asyncDispose]() {
+      await credentials[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Send = (ask: KubeRequest, signal?: AbortSignal) => Promise<KubeAnswer>;
+
+function resending(deps: ConnectClusterDeps, request: RequestDeps): Send {
+  return async (ask, signal) => {
+    let attempts = 0;
+    return await retryRequest(deps, signal, async () => {
+      attempts += 1;
+      if (attempts > 1) deps.logger?.debug({ method: ask.method, path: ask.path, attempts }, 'request repeated');
+      return await sendRequest(request, ask, signal);
+    });
+  };
+}
+
+function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: ResourceMapper): ClusterApi {
+  const { credentials } = request;
+  const send: Send = async (ask, signal) => await sendRequest(request, ask, signal);
+  const resend = resending(deps, request);
   const pathOf = async (ref: ObjectRef, signal?: AbortSignal): Promise<string> =>
     objectPath(await mapper.map(ref, signal), ref);
   /** Turns a 404 for an object that is not there into `undefined`; any other 404 means that its kind is not served. */

@@ -27,8 +27,8 @@ export interface RequestDeps {
   /** Milliseconds for one request, from the first byte out to the last byte in. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Called right before a request that may change something leaves; what it throws is the answer. */
-  readonly mayWrite?: () => void;
+  /** Called right before a request that may change something leaves; what it throws or rejects with is the answer. */
+  readonly mayWrite?: () => void | Promise<void>;
 }
 
 /** One request, once: the whole answer of a success or 404, `KubeError` otherwise. */
@@ -100,7 +100,7 @@ async function requestWith(
   { dispatcher, headers }: Connection,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  if (ask.method !== 'GET') deps.mayWrite?.();
+  if (ask.method !== 'GET') await deps.mayWrite?.();
   return request(`${deps.credentials.server}${ask.path}`, {
     dispatcher,
     method: ask.method,

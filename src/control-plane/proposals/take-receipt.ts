@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { BlobPin, Receipt } from '../../delivery/delivery.ts';
-import { SUPERSEDED } from '../../delivery/gitops/write/refusal-reasons.ts';
+import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { gitSettingsOf } from '../git/git-settings.ts';
 import { lockProposal, olderProposals, pinsIn, proposalsOfIntents, updateProposal } from '../store/proposals.ts';
 import { storeHandoverReceipt } from '../store/mode-handovers.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
-import { SUPERSEDED } from '../../delivery/gitops/write/refusal-reasons.ts';
+import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
 import type { Database, IntentRow, ModeHandoverRow } from './schema.ts';
 

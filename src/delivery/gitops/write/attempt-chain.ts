@@ -9,7 +9,7 @@ import { ExpiredTombstones } from './expired-tombstones.ts';
 import { clusterDirectory, type RepositoryLayout } from '../layout.ts';
 import { planChain, type Plan, type PlanDeps } from './plan-chain.ts';
 import { findCommitOfPath, findCommitsOfIntents } from './recognise-commit.ts';
-import { SUPERSEDED } from './refusal-reasons.ts';
+import { SUPERSEDED } from '../../refusal-reasons.ts';
 
 export interface AttemptDeps {
   readonly writer: BranchWriter;
@@ -51,7 +51,7 @@ export class ChainAttempt {
       const objects = planned.commits.flatMap((commit) => commit.objects);
       const pushed = await writer.push({ commit: next, root: planned.tip.root }, objects, credential, signal);
       if (pushed.state === 'rejected') return { failure: pushed, plan: planned, done };
-      for (const { rendered, id } of planned.commits) this.#remember(rendered.intent.id, id);
+      for (const { rendered, id } of planned.commits) this.#remember(rendered, id);
     }
     return { plan: planned, done: [...done, ...(await this.settle(planned, signal))] };
   }
@@ -108,22 +108,26 @@ export class ChainAttempt {
     return receipts;
   }
 
-  /** The commits that brought what is there: by their trailers, all at once, and else by what last changed the path. */
+  /**
+   * The commits that brought what is there: by their trailers, all at once, and else by what last changed the path. An intent
+   * that is handed over may have been brought here long ago, under another epoch: it counts by what stands there alone.
+   */
   async #recognise(
     plan: Plan,
-    asked: readonly { readonly rendered: Rendered; readonly path: string | undefined }[],
+    asked: readonly { readonly rendered: DeliveryItem; readonly path: string | undefined }[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const known = new Map<string, string>();
     const { copy } = this.#deps.writer;
     const tip = plan.tip.commit;
     for (const { rendered } of asked) {
-      const commit = this.#delivered.get(rendered.intent.id);
+      const commit = rendered.isHandover === true ? undefined : this.#delivered.get(rendered.intent.id);
       if (commit !== undefined) known.set(rendered.intent.id, commit);
     }
     const unknown = asked.filter(({ rendered }) => !known.has(rendered.intent.id));
     if (tip === undefined || unknown.length === 0) return known;
-    const intents = unknown.map(({ rendered }) => rendered.intent);
+    const firstTime = unknown.filter(({ rendered }) => rendered.isHandover !== true);
+    const intents = firstTime.map(({ rendered }) => rendered.intent);
     const byTrailer = await findCommitsOfIntents(copy, tip, intents, signal);
     for (const { rendered, path } of unknown) {
       const { id } = rendered.intent;
@@ -131,12 +135,14 @@ export class ChainAttempt {
         byTrailer.get(id) ?? (path === undefined ? undefined : await findCommitOfPath(copy, tip, path, signal));
       if (commit === undefined) continue;
       known.set(id, commit);
-      this.#remember(id, commit);
+      this.#remember(rendered, commit);
     }
     return known;
   }
 
-  #remember(intentId: string, commit: string): void {
+  #remember({ intent: { id: intentId }, isHandover }: DeliveryItem, commit: string): void {
+    // Under another epoch the same intent is another commit.
+    if (isHandover === true) return;
     if (this.#delivered.size >= MAX_REMEMBERED) this.#delivered.clear();
     this.#delivered.set(intentId, commit);
   }

@@ -1,9 +1,11 @@
 import { MAX_MANIFEST_BYTES, type Rendered } from '../../../intent/rendered.ts';
+import type { DeliveryItem } from '../../delivery.ts';
 import { pathFault } from '../../../git/path-rules.ts';
 import { commitSubject } from './commit-subject.ts';
 import { manifestPath, tombstonePath } from '../layout.ts';
 import { isNewer, orderOf, readManifestFacts, readTombstoneFacts } from './manifest-facts.ts';
-import { MANIFEST_TOO_LARGE, PATH_NOT_ALLOWED } from './refusal-reasons.ts';
+import { MANIFEST_TOO_LARGE } from '../../refusal-reasons.ts';
+import { PATH_NOT_ALLOWED } from './refusal-reasons.ts';
 
 /** What stands in the cluster's directory for the object of an intent. `undefined`: nothing. */
 export interface Standing {
@@ -55,7 +57,7 @@ export function refusalOf(rendered: Rendered): Refusal | undefined {
 }
 
 /** Decides what an intent changes. Pure: the same standing and intent give the same bytes, whoever asks, however often. */
-export function decideEdit(rendered: Rendered, standing: Standing): EditDecision {
+export function decideEdit(rendered: DeliveryItem, standing: Standing): EditDecision {
   const order = orderOf(rendered);
   const text = Buffer.from(rendered.text, 'utf8');
   const kind = rendered.kind === 'apply' ? rendered.object.kind : rendered.tombstone.kind;

@@ -1,11 +1,7 @@
-/** Reasons of a `refused` receipt of gitops delivery. Each is final: the same intent would be refused again. */
+/** Reasons of a `refused` receipt of gitops delivery, beside those of every mode. Each is final: the same intent would be refused again. */
 
 /** A name, namespace or slug cannot be a path, or what stands at the path in the repository (a link, a twin) forbids it. */
 export const PATH_NOT_ALLOWED = 'PathNotAllowed';
-/** The repository already holds a newer generation of the object, and this intent was never delivered. */
-export const SUPERSEDED = 'Superseded';
-/** The manifest is larger than 512 KiB. */
-export const MANIFEST_TOO_LARGE = 'ManifestTooLarge';
 /** The Git host or a hook of its owner does not accept this commit; the message is what it said. */
 export const REFUSED_BY_GIT_HOST = 'RefusedByGitHost';
 /** Somebody else has pushed to the branch of the intent's proposal; it is not overwritten. */
