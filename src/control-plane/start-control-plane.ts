@@ -1,5 +1,6 @@
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { GitopsDelivery } from '../delivery/gitops/write/gitops-delivery.ts';
+import type { GitopsTarget } from '../delivery/select-delivery.ts';
 import { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -27,10 +28,14 @@ import { authorizeGit, gitRoutes } from './http/git.ts';
 import { gitHostWebhookRoutes } from './http/git-host-webhooks.ts';
 import { installRoutes } from './http/install.ts';
 import { pageRoutes } from './http/web-page.ts';
-import { createHttpServer, type HttpServer } from './http/server.ts';
+import { close, listen } from './http/listen.ts';
+import { createHttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './git/layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
+import { DEFAULT_SWITCH_LIMITS } from './modes/decide-switch.ts';
+import { probeSwitch } from './modes/probe-target.ts';
+import { SwitchLoop } from './modes/switch-loop.ts';
 import { ProposalLoop } from './proposals/proposal-loop.ts';
 import { HostLoop } from './proposals/host-loop.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
@@ -42,7 +47,7 @@ import { LastContact } from './store/last-contact.ts';
 import { runExclusive } from './store/exclusive.ts';
 import { openStore } from './store/open-store.ts';
 import { MirrorLoop } from './git/mirror-loop.ts';
-import { RemoteWatch, type RemoteWatchDeps } from './git/remote-watch.ts';
+import { RemoteWatch } from './git/remote-watch.ts';
 import { TidyLoop } from './git/tidy-loop.ts';
 import { signProjection } from './commit-signing/sign-projection.ts';
 import { signRendered } from './sign-rendered.ts';
@@ -55,8 +60,6 @@ import { Wakeups } from './wakeups.ts';
 const LAST_CONTACT_EVERY_MS = 5000;
 const GIT_PROCESSES = 8;
 const GIT_TIMEOUT_MS = 55_000;
-/** For answers in flight when the program ends. */
-const CLOSE_MS = 3000;
 
 export interface ControlPlaneDeps {
   readonly clock: Clock;
@@ -174,12 +177,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       hostUrl: () => hostUrl,
     }),
   );
-  const layoutMoves = new LayoutMoves({
-    ...deps,
-    store,
-    wakeups,
-    open: async (target) => await deliveries.open(target),
-  });
+  const open = async (target: GitopsTarget): Promise<GitopsDelivery> => await deliveries.open(target);
+  const layoutMoves = new LayoutMoves({ ...deps, store, wakeups, open });
   adminApi(app, {
     store,
     masterKey,
@@ -198,8 +197,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     clientAuthority,
     commitSigning,
     layoutMoves,
-    history: new RepositoryHistory({ open: async (target) => await deliveries.open(target) }),
-    proposalDiffs: new ProposalDiffs({ logger, open: async (target) => await deliveries.open(target) }),
+    history: new RepositoryHistory({ open }),
+    proposalDiffs: new ProposalDiffs({ logger, open }),
     valuesChecker: started.use(new ValuesChecker({ clock })),
   });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
@@ -228,28 +227,36 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
 
   hostUrl = tls === undefined ? ownUrl : started.use(await listenForGit(host)).url;
   const adminToken = await makeFirstAdmin(firstStart);
-  const open: RemoteWatchDeps['open'] = async (target) => await deliveries.open(target);
   const remoteWatch = new RemoteWatch({ ...deps, store, wakeups, open });
   const upkeep = new Upkeep({ store, wakeups, gitSources, clock, logger });
   const tidyLoop = new TidyLoop({ ...deps, store, host });
   const stop = new AbortController();
   const atOneReplica = async (name: string, loop: { run(stop: AbortSignal): Promise<void> }): Promise<void> =>
     await runExclusive({ ...deps, store }, name, async (signal) => await loop.run(signal), stop.signal);
+  const deliveryLoop = new DeliveryLoop({
+    ...deps,
+    store,
+    wakeups,
+    open: async (target) => await deliveries.open(target),
+    sign: async (rendered) => await signRendered(signer, rendered),
+  });
+  const probed = { db: store.db, clock, hostAccesses, deliveries, baseUrl, pushConnections };
+  const switchLoop = new SwitchLoop({
+    ...deps,
+    store,
+    wakeups,
+    lastContact,
+    probe: async (row, signal) => await probeSwitch(probed, row, signal),
+    isDelivering: async (queue) => await deliveryLoop.isDelivering(queue),
+    limits: DEFAULT_SWITCH_LIMITS,
+  });
   const loops = [
-    new DeliveryLoop({
-      ...deps,
-      store,
-      wakeups,
-      open: async (target) => await deliveries.open(target),
-      sign: async (rendered) => await signRendered(signer, rendered),
-    }).run(stop.signal),
+    deliveryLoop.run(stop.signal),
+    atOneReplica('mode-switches', switchLoop),
     atOneReplica('remote-watch', remoteWatch),
     atOneReplica('repository-watch', new RepositoryWatch({ ...deps, store, hostAccesses })),
     atOneReplica('upkeep', upkeep),
-    atOneReplica(
-      'proposals',
-      new ProposalLoop({ ...deps, store, wakeups, open: async (target) => await deliveries.open(target) }),
-    ),
+    atOneReplica('proposals', new ProposalLoop({ ...deps, store, wakeups, open })),
     atOneReplica(
       'proposals-on-hosts',
       new HostLoop({
@@ -257,7 +264,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
         store,
         wakeups,
         hosts: new ProposalHosts({ ...deps, hostAccesses }),
-        open: async (target) => await deliveries.open(target),
+        open,
         baseUrl,
       }),
     ),
@@ -286,30 +293,4 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     failed,
     [Symbol.asyncDispose]: async () => await held.disposeAsync(),
   };
-}
-
-/** @returns the address that this process itself can call */
-async function listen(app: HttpServer, config: ControlPlaneConfig, scheme: 'http' | 'https'): Promise<string> {
-  const { host, port } = config.listen;
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new Error(`SERVICE_LISTEN: ${host}:${port} cannot be listened on (${code})`, { cause: error });
-  }
-  const address = app.server.address() as AddressInfo;
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`;
-}
-
-/** Held requests answer at once; what takes longer than a few seconds is cut. */
-async function close(app: HttpServer, host: EmbeddedHost, clock: Clock): Promise<void> {
-  const done = new AbortController();
-  const cut = clock.sleep(CLOSE_MS, done.signal).then(
-    () => app.server.closeAllConnections(),
-    () => undefined,
-  );
-  await Promise.all([app.close(), host[Symbol.asyncDispose]()]);
-  done.abort();
-  await cut;
 }
