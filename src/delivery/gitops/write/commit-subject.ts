@@ -1,4 +1,4 @@
-import type { Rendered } from '../../../intent/rendered.ts';
+import type { DeliveryItem } from '../../delivery.ts';
 import { chartVersionOf, type ManifestFacts } from './manifest-facts.ts';
 
 /**
@@ -6,12 +6,16 @@ import { chartVersionOf, type ManifestFacts } from './manifest-facts.ts';
  *
  * @param replaced the manifest that the commit replaces or removes; `undefined` when there was none
  */
-export function commitSubject(rendered: Rendered, replaced: ManifestFacts | undefined): string {
+export function commitSubject(rendered: DeliveryItem, replaced: ManifestFacts | undefined): string {
   const { intent, target } = rendered;
   const object = `${intent.namespace}/${intent.name}`;
   const version = chartVersionOf(rendered);
   const described = version === undefined ? object : `${object} ${version}`;
   const say = (what: string): string => `${target.slug}: ${what}`;
+  if (rendered.isHandover === true) {
+    const what = rendered.kind === 'delete' ? `the uninstall of ${object}` : handedOver(rendered, described);
+    return say(`hand over ${what} (epoch ${target.deliveryEpoch})`);
+  }
   if (rendered.kind === 'delete') return say(`uninstall ${object}`);
   if (rendered.object.kind === 'Operation') {
     const template = intent.operationTemplate ?? 'operation';
@@ -23,4 +27,8 @@ export function commitSubject(rendered: Rendered, replaced: ManifestFacts | unde
   if (replaced.chartVersion === undefined || version === undefined) return say(`update ${described}`);
   if (replaced.chartVersion === version) return say(`update ${described} (values)`);
   return say(`update ${object} ${replaced.chartVersion} → ${version}`);
+}
+
+function handedOver({ intent }: DeliveryItem, described: string): string {
+  return intent.operationTemplate === undefined ? described : `${intent.operationTemplate} on ${described}`;
 }

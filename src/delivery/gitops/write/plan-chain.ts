@@ -19,7 +19,7 @@ export interface Tip {
 }
 
 export interface PlannedCommit {
-  readonly rendered: Rendered;
+  readonly rendered: DeliveryItem;
   readonly directory: string;
   readonly id: string;
   /** Of the repository once it is the tip. */
@@ -35,8 +35,8 @@ export interface PlannedCommit {
 export interface Plan {
   readonly commits: readonly PlannedCommit[];
   /** Already there, byte for byte, at the path named (from the repository's root). */
-  readonly unchanged: readonly { readonly rendered: Rendered; readonly path: string }[];
-  readonly superseded: readonly Rendered[];
+  readonly unchanged: readonly { readonly rendered: DeliveryItem; readonly path: string }[];
+  readonly superseded: readonly DeliveryItem[];
   /** What was approved is not what it would be now. */
   readonly moved: readonly { readonly rendered: Rendered; readonly message: string }[];
   readonly refused: readonly { readonly rendered: Rendered; readonly refusal: Refusal }[];
@@ -62,8 +62,8 @@ export interface PlanDeps {
 export async function planChain(deps: PlanDeps, tip: Tip, batch: readonly DeliveryItem[]): Promise<Plan> {
   const overlay = new Overlay(deps.reader);
   const commits: PlannedCommit[] = [];
-  const unchanged: { rendered: Rendered; path: string }[] = [];
-  const superseded: Rendered[] = [];
+  const unchanged: { rendered: DeliveryItem; path: string }[] = [];
+  const superseded: DeliveryItem[] = [];
   const moved: { rendered: Rendered; message: string }[] = [];
   const refused: { rendered: Rendered; refusal: Refusal }[] = [];
   const directories = new Set<string>();
