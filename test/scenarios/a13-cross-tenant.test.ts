@@ -204,6 +204,7 @@ describe('A13: across clusters and organizations', () => {
     const before = plane.query('SELECT * FROM clusters ORDER BY id');
     const bodies: Readonly<Record<string, unknown>> = {
       'POST /clusters/:cluster/intents': INSTALL,
+      'POST /clusters/:cluster/mode': { mode: 'gitops' },
       'PATCH /clusters/:cluster': { displayName: 'theirs now' },
       'POST /clusters/:cluster/trust-revision': { revision: 'a'.repeat(40) },
       'POST /clusters/:cluster/accept-removals': { revision: 'a'.repeat(40) },

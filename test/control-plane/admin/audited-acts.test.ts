@@ -19,6 +19,7 @@ let plane: RunningControlPlane;
 let receiver: WebhookReceiver;
 let kid: string;
 let commitKey: string;
+let modeSwitch: string;
 
 const ANNA = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea anna@laptop';
 
@@ -110,6 +111,16 @@ const ACTS: readonly Act[] = [
     route: `POST /proposals/:proposal/${verb}`,
     path: () => `/proposals/prop-${of}/${verb}`,
   })),
+  {
+    route: 'POST /clusters/:cluster/mode',
+    body: () => ({ mode: 'pull', closeProposals: true }),
+    audited: 'ModeSwitch',
+  },
+  {
+    route: 'POST /clusters/:cluster/mode-switches/:switch/cancel',
+    path: () => `/clusters/prod-eu/mode-switches/${modeSwitch}/cancel`,
+    audited: 'ModeSwitch',
+  },
   { route: 'POST /clusters/:cluster/disable', audited: 'ClusterDisabled' },
   { route: 'POST /clusters/:cluster/enable', audited: 'ClusterEnabled' },
   { route: 'POST /clusters/:cluster/revoke', audited: 'CredentialRevoked' },
@@ -206,6 +217,7 @@ describe('what a person does through the admin API', () => {
     if (audited === 'CommitSigningKeyRevoked') {
       commitKey = (await plane.call('GET', '/commit-signing-keys')).body['items'][0].id;
     }
+    if (route.includes(':switch')) modeSwitch = (await plane.call('GET', '/clusters/prod-eu')).body['modeSwitch'].id;
     const before = new Set((await entries()).map(({ id }) => id));
     const at = path?.() ?? pattern.replace(':cluster', 'prod-eu').replace(':webhook', 'chat');
     const answer = await plane.call(method, at, body?.());

@@ -13,6 +13,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   },
   'PATCH /clusters/:cluster': { displayName: 'other' },
   'POST /clusters/:cluster/intents': INSTALL,
+  'POST /clusters/:cluster/mode': { mode: 'pull' },
   'PUT /catalog/:name': PODINFO,
   'PATCH /organization': { rotationGraceSeconds: 7200 },
   'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
@@ -83,10 +84,11 @@ describe('what a route of the admin API does not read', () => {
     expect(await plane.traces()).toEqual(before);
   });
 
-  it('says of dryRun that there is none, and does not carry the request out', async () => {
+  it('says of dryRun where there is one, and does not carry the request out', async () => {
     const before = await plane.traces();
     const seen = await answers(routes, '?dryRun=true', (route) => BODIES[route]);
-    const message = 'is not known: there is no dry run yet; nothing was done';
+    const message =
+      'is not known: of POST /clusters/{id}/mode it is a field of the body, and there is no other dry run; nothing was done';
     expect(seen).toEqual(alike(routes, `400 constraint_violated /dryRun ${message}`));
     expect(await plane.traces()).toEqual(before);
   });

@@ -19,6 +19,8 @@ export function refuseUnread(scope: HttpServer): void {
   });
   scope.addHook('preValidation', async ({ query }) => {
     if (!Object.hasOwn(query as object, 'dryRun')) return;
-    throw refusal([{ path: '/dryRun', message: 'is not known: there is no dry run yet; nothing was done' }]);
+    const message =
+      'is not known: of POST /clusters/{id}/mode it is a field of the body, and there is no other dry run; nothing was done';
+    throw refusal([{ path: '/dryRun', message }]);
   });
 }
