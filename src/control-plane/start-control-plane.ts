@@ -40,6 +40,7 @@ import { ProposalLoop } from './proposals/proposal-loop.ts';
 import { HostLoop } from './proposals/host-loop.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
+import { deliverByPush } from './push/deliver-by-push.ts';
 import { PushConnections } from './push/push-connections.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { requireSameMasterKey } from './store/installation.ts';
@@ -156,9 +157,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       ...deps,
       store,
       masterKey,
-      deliverBy: (_api, { slug }) => {
-        throw new Error(`nothing is written to the API server of ${slug} yet`);
-      },
+      deliverBy: deliverByPush({ store, clock }),
     }),
   );
   // Known once the server listens.

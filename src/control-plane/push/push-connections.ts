@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryItem, Probe, Receipt } from '../../delivery/delivery.ts';
+import type { PushApi } from '../../delivery/push/push-delivery.ts';
 import type { PushTarget } from '../../delivery/select-delivery.ts';
 import { connectCluster, type ClusterConnection } from '../../kube/connect-cluster.ts';
 import type { ClusterApi } from '../../kube/cluster-api.ts';
@@ -20,6 +21,8 @@ import { kubeconfigOf, openAccess, type PushAccess } from './push-access.ts';
 
 /** Connections that are kept; of those that nobody uses the one used longest ago goes first. */
 const MAX_WARM = 512;
+/** Of one request: API servers answer in milliseconds, and one that hangs is to be known soon. */
+const REQUEST_TIMEOUT_MS = 10_000;
 /** One that was not used for so long goes when another is asked for. */
 const IDLE_MS = 15 * 60_000;
 
@@ -30,7 +33,7 @@ export interface PushConnectionsDeps {
   readonly random: () => number;
   readonly logger: Logger;
   /** What writes by a connection. It does not own it. */
-  readonly deliverBy: (api: ClusterApi, cluster: Pick<ClusterRow, 'id' | 'slug'>) => Delivery;
+  readonly deliverBy: (api: PushApi, cluster: Pick<ClusterRow, 'id' | 'slug'>) => Delivery;
 }
 
 /** How a whole batch went. */
@@ -115,6 +118,7 @@ export class PushConnections implements AsyncDisposable {
     return connectCluster({
       kubeconfig: { kind: 'text', yaml: kubeconfigOf(access) },
       userAgent: `service-control-plane/${PROJECT_VERSION}`,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
       clock,
       random,
       logger,
