@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 /** A registered cluster that nothing was heard of for a day, so that its switches wait. */
-async function silentCluster(slug: string, connectivityMode = 'gitops', key: object = {}): Promise<string> {
+async function silentCluster(slug: string, connectivityMode = 'gitops', key: Record<string, unknown> = {}): Promise<string> {
   const id = await plane.newCluster(slug, { connectivityMode });
   await registerAgent(plane, slug, key);
   plane.execute(
