@@ -1,10 +1,19 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { Type } from 'typebox';
 import { isAlias, parseDocument, visit } from 'yaml';
 import { refusal } from '../../protocol/parse.ts';
 import { Secret } from '../../runtime/secret.ts';
 import { describeAccess, type PushAccess } from './push-access.ts';
 
-export const MAX_KUBECONFIG_BYTES = 64 * 1024;
+const MAX_KUBECONFIG_BYTES = 64 * 1024;
+
+/** A kubeconfig in a request. It is read strictly and kept sealed; no answer ever holds it. */
+export const KubeconfigText = Type.String({
+  minLength: 1,
+  maxLength: MAX_KUBECONFIG_BYTES,
+  description: 'a kubeconfig with one context, as YAML or JSON, that holds its credential itself',
+});
+
 const MAX_TOKEN = 16_384;
 const MAX_NAME = 253;
 

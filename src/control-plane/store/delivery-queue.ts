@@ -41,6 +41,18 @@ export async function queuesWithWork(db: Kysely<Database>): Promise<WorkQueue[]>
         .as('clusterId'),
     )
     .where('clusters.delivery_held', '=', 0)
+    .where((eb) =>
+      eb.or([
+        eb('clusters.connectivity_mode', '!=', 'push'),
+        eb.exists(
+          eb
+            .selectFrom('push_credentials')
+            .select('push_credentials.id')
+            .whereRef('push_credentials.cluster_id', '=', 'clusters.id')
+            .where('push_credentials.state', '=', 'current'),
+        ),
+      ]),
+    )
     .distinct()
     .execute();
   const queues = new Map<string, WorkQueue>();

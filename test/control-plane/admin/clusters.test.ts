@@ -151,7 +151,7 @@ describe('GET /clusters', () => {
 });
 
 describe('POST /clusters in mode push', () => {
-  it('says that intents for the cluster are refused, which it says in no other mode', async () => {
+  it('says that there is no credential yet, which it says in no other mode', async () => {
     const warningsIn = async (slug: string, connectivityMode: string): Promise<unknown> => {
       const lists = { allowedNamespaces: [], allowedCatalogEntries: [], allowedOperationTemplates: [] };
       const record = { slug, displayName: slug, connectivityMode, ...lists };
@@ -160,7 +160,9 @@ describe('POST /clusters in mode push', () => {
     };
     expect(await warningsIn('warned', 'push')).toEqual([
       201,
-      ['connectivityMode push: this version delivers in pull and gitops mode; intents for this cluster are refused'],
+      [
+        'push mode has no credential for this cluster: intents are accepted and wait until it is given one (servicectl clusters push-credential warned --kubeconfig FILE)',
+      ],
     ]);
     expect(await warningsIn('pulled', 'pull')).toEqual([201, undefined]);
     expect(await warningsIn('by-git', 'gitops')).toEqual([201, undefined]);

@@ -8,7 +8,6 @@ beforeAll(async () => {
   await plane.putPodinfo();
   await plane.newCluster('prod-eu');
   await plane.newCluster('pulling', { connectivityMode: undefined });
-  await plane.newCluster('pushed', { connectivityMode: 'push' });
   await plane.newCluster('stopped');
   await plane.call('POST', '/clusters/stopped/disable');
   await plane.call('PUT', '/catalog/strict', {
@@ -149,15 +148,6 @@ const REFUSALS: Record<string, Refusal> = {
     code: 'payload_too_large',
     path: '/values',
     says: /524288|512 KiB/,
-  },
-  'a cluster in push mode': {
-    cluster: 'pushed',
-    body: INSTALL,
-    status: 400,
-    code: 'constraint_violated',
-    path: '/connectivityMode',
-    allowed: ['pull', 'gitops'],
-    says: /^\/connectivityMode: cluster \S+ is push; this version delivers in pull and gitops mode/,
   },
   'a disabled cluster': { cluster: 'stopped', body: INSTALL, status: 403, code: 'cluster_disabled' },
   'a cluster that is not there': { cluster: 'nowhere', body: INSTALL, status: 404, code: 'not_found' },

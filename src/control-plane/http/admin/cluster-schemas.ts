@@ -4,6 +4,7 @@ import { EntryName, NamespaceName, Slug } from '../../../protocol/names.ts';
 import { GitChange } from './git-change.ts';
 import { IntervalsChange } from './intervals-change.ts';
 import { SecurityChange } from '../../cluster-settings.ts';
+import { KubeconfigText } from '../../push/read-kubeconfig.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -35,6 +36,8 @@ export const CreateCluster = Type.Object(
     intervals: Type.Optional(IntervalsChange),
     security: Type.Optional(SecurityChange),
     git: Type.Optional(Type.Object({ repository: Type.Optional(EntryName), ...GitChange.properties }, strict)),
+    /** Of a cluster in push mode; it can be given later. */
+    push: Type.Optional(Type.Object({ kubeconfig: KubeconfigText }, strict)),
   },
   strict,
 );

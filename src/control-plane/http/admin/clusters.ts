@@ -1,4 +1,3 @@
-import { deliverableNow } from '../../../delivery/select-delivery.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { acceptRemovals, changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
@@ -130,12 +129,13 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
 }
 
 /** What is taken and does not do yet what its name says. */
-function warningsOf({ row, madeRepository: made }: CreatedCluster): string[] {
-  const { id: clusterId, connectivity_mode: mode, repository_id: repositoryId } = row;
+function warningsOf({ row, madeRepository: made, hasPushCredential }: CreatedCluster): string[] {
   const warnings: string[] = [];
-  if (deliverableNow({ clusterId, mode, repositoryId }) !== undefined) {
+  if (row.connectivity_mode === 'push') {
     warnings.push(
-      `connectivityMode ${mode}: this version delivers in pull and gitops mode; intents for this cluster are refused`,
+      hasPushCredential
+        ? `push.kubeconfig was not tried: nothing is written by it before the operator of ${row.slug} has registered, which shows that it is its API server`
+        : `push mode has no credential for this cluster: intents are accepted and wait until it is given one (servicectl clusters push-credential ${row.slug} --kubeconfig FILE)`,
     );
   }
   if (made !== undefined) {

@@ -11,6 +11,9 @@ import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { expireRegistrationTokens, findDeletedCluster } from '../../store/cluster-admin.ts';
 import { insertPendingCluster } from '../../store/clusters.ts';
+import { insertPushCredential, type NewPushCredential } from '../../store/push-credentials.ts';
+import { newPushCredential } from '../../push/push-access.ts';
+import { readKubeconfig } from '../../push/read-kubeconfig.ts';
 import { insertRegistrationToken, REGISTRATION_TOKEN_LIFETIME_MS } from '../../store/registration-tokens.ts';
 import {
   DEFAULT_REPOSITORY,
@@ -38,6 +41,8 @@ export interface CreatedCluster {
   readonly registration: IssuedRegistrationToken;
   /** The name of a repository that was asked for by this name, and was not there. */
   readonly madeRepository?: string | undefined;
+  /** Push mode: it came with a kubeconfig. */
+  readonly hasPushCredential: boolean;
 }
 
 /**
@@ -52,6 +57,8 @@ export async function createCluster(
   body: CreateCluster,
 ): Promise<CreatedCluster> {
   refuseContradictions(body);
+  const id = newClusterId(deps.randomBytes);
+  const pushCredential = await readPush(deps, admin, id, body);
   const { repository: _, ...git } = body.git ?? {};
   const gitSettings = changeGitSettings(null, git);
   const repositoryName = body.connectivityMode === 'gitops' ? (body.git?.repository ?? DEFAULT_REPOSITORY) : undefined;
@@ -70,9 +77,9 @@ export async function createCluster(
   }
   try {
     const made = await deps.store.write(
-      async (trx) => await insertCluster(trx, deps, admin, body, { repositoryName, gitSettings }),
+      async (trx) => await insertCluster(trx, deps, admin, body, { id, repositoryName, gitSettings, pushCredential }),
     );
-    return { ...made, madeRepository };
+    return { ...made, madeRepository, hasPushCredential: pushCredential !== undefined };
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     throw new AppError('conflict', `there is a cluster ${body.slug} already; a slug is never used twice`, {
@@ -103,12 +110,35 @@ export async function issueRegistrationToken(
   return { token, expiresAt };
 }
 
+/** What is decided and sealed before the transaction. */
+interface MadeBefore {
+  readonly id: string;
+  readonly repositoryName: string | undefined;
+  readonly gitSettings: string | null;
+  readonly pushCredential: NewPushCredential | undefined;
+}
+
+/**
+ * The credential of a cluster in push mode, where it comes with it. It is not probed: the cluster that is just made has no
+ * operator that could say whose API server it is. Nothing is written by it before one does.
+ */
+async function readPush(
+  deps: AdminDeps,
+  admin: AdminIdentity,
+  clusterId: string,
+  { push }: CreateCluster,
+): Promise<NewPushCredential | undefined> {
+  if (push === undefined) return undefined;
+  const access = readKubeconfig(push.kubeconfig, { path: '/push/kubeconfig', now: deps.clock.now() });
+  return await newPushCredential(deps, { clusterId, access, createdBy: admin.name });
+}
+
 async function insertCluster(
   trx: Kysely<Database>,
   deps: AdminDeps,
   admin: AdminIdentity,
   body: CreateCluster,
-  { repositoryName, gitSettings }: { readonly repositoryName: string | undefined; readonly gitSettings: string | null },
+  { id, repositoryName, gitSettings, pushCredential }: MadeBefore,
 ): Promise<{ readonly row: ClusterRow; readonly registration: IssuedRegistrationToken }> {
   const at = deps.clock.now().toISOString();
   await refuseSpentSlug(trx, admin.organization.id, body.slug);
@@ -119,7 +149,7 @@ async function insertCluster(
       ? undefined
       : await ensureRepositoryRow(trx, admin.organization, repositoryName, { ...deps, baseUrl: deps.baseUrl() });
   const row = await insertPendingCluster(trx, {
-    id: newClusterId(deps.randomBytes),
+    id,
     organization_id: admin.organization.id,
     slug: body.slug,
     display_name: body.displayName,
@@ -135,6 +165,7 @@ async function insertCluster(
     git_settings: gitSettings,
     created_at: at,
   });
+  if (pushCredential !== undefined) await insertPushCredential(trx, pushCredential, 'current');
   const registration = await issueRegistrationToken(trx, deps, row.id, admin.name);
   await appendAudit(trx, {
     organizationId: admin.organization.id,
@@ -143,7 +174,7 @@ async function insertCluster(
     kind: 'ClusterCreated',
     clusterId: row.id,
     actor: admin.name,
-    summary: `cluster ${row.slug} created in mode ${row.connectivity_mode}; a registration token was issued`,
+    summary: `cluster ${row.slug} created in mode ${row.connectivity_mode}${pushCredential === undefined ? '' : `, to be written to at ${pushCredential.server}`}; a registration token was issued`,
   });
   return { row, registration };
 }
@@ -163,5 +194,8 @@ function refuseContradictions(body: CreateCluster): void {
   }
   if (body.git !== undefined && body.connectivityMode !== 'gitops') {
     throw refusal([{ path: '/git', message: 'belongs to connectivityMode gitops only' }]);
+  }
+  if (body.push !== undefined && body.connectivityMode !== 'push') {
+    throw refusal([{ path: '/push', message: 'belongs to connectivityMode push only' }]);
   }
 }

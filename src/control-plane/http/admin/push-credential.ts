@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { MAX_KUBECONFIG_BYTES } from '../../push/read-kubeconfig.ts';
+import { KubeconfigText } from '../../push/read-kubeconfig.ts';
 import { probePushCredential, setPushCredential } from '../../push/set-push-credential.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -9,14 +9,7 @@ import { bodyMayBeAbsent, ClusterParams, NoBody, requireCluster } from './named-
 
 const strict = { additionalProperties: false } as const;
 
-/** A kubeconfig as text. It is read strictly and kept sealed; no answer ever holds it. */
-export const Kubeconfig = Type.String({
-  minLength: 1,
-  maxLength: MAX_KUBECONFIG_BYTES,
-  description: 'a kubeconfig with one context, as YAML or JSON, that holds its credential itself',
-});
-
-const PutPushCredential = Type.Object({ kubeconfig: Kubeconfig }, strict);
+const PutPushCredential = Type.Object({ kubeconfig: KubeconfigText }, strict);
 
 /** `PUT /clusters/{id}/push-credential`, `POST /clusters/{id}/push-credential/probe`: answered with the cluster. */
 export function pushCredentialRoutes(app: HttpServer, deps: AdminDeps): void {
