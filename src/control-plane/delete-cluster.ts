@@ -5,6 +5,7 @@ import { revokeAgentCredentials } from './store/agent-credentials.ts';
 import type { AdminIdentity } from './store/admin-tokens.ts';
 import { appendAudit } from './store/audit.ts';
 import { revokeGitCredentialsOf } from './store/git-credentials.ts';
+import { revokePushCredentials } from './store/push-credentials.ts';
 import { lockCluster } from './store/lock-cluster.ts';
 import type { Store } from './store/open-store.ts';
 import type { ClusterRow, Database } from './store/schema.ts';
@@ -47,6 +48,7 @@ export async function deleteCluster(
       .execute();
     await revokeAgentCredentials(trx, row.id, at);
     await revokeGitCredentialsOf(trx, row.id, now);
+    await revokePushCredentials(trx, row.id, 'the cluster was deleted', at);
   });
   while (await store.write(async (trx) => await deleteSomeEvents(trx, cluster.id)));
   await store.write(async (trx) => {

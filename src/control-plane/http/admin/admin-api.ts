@@ -25,6 +25,7 @@ import { jobRoutes } from './jobs.ts';
 import { modeRoutes } from './mode.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
 import { proposalRoutes } from './proposals.ts';
+import { pushCredentialRoutes } from './push-credential.ts';
 import { refuseUnread } from './refuse-unread.ts';
 import { organizationRoutes } from './organization.ts';
 import { rebindRoute } from './rebind.ts';
@@ -75,6 +76,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       hostRepositoryRoutes(scope, deps);
       repositoryLayoutRoute(scope, deps);
       historyRoutes(scope, deps);
+      pushCredentialRoutes(scope, deps);
     },
     { prefix: '/api/v1' },
   );

@@ -12,6 +12,7 @@ import type { ContactWatch } from '../../contact-watch.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
 import { openSwitchOf } from '../../modes/switch-rows.ts';
+import { findPushCredential } from '../../store/push-credentials.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
 import { reportedWhen } from '../../store/reported-when.ts';
 import type {
@@ -25,6 +26,7 @@ import { connectionConditions } from './connection-condition.ts';
 import { credentialCondition } from './credential-condition.ts';
 import { namesOfIntervals, viewIntervals, type IntervalsView } from './intervals-change.ts';
 import { operatorCondition } from './operator-condition.ts';
+import { pushConditions, viewPush, type PushView } from './push-view.ts';
 import { switchCondition } from './switch-condition.ts';
 
 /** A cluster as the admin API shows it. Times are RFC 3339; what is not known yet is left out. */
@@ -73,6 +75,8 @@ export interface ClusterView {
   /** What an admin asked it to run, and whether what it runs is one that this control plane works with. */
   readonly desiredOperatorVersion?: string;
   readonly operatorSupport?: OperatorSupport;
+  /** Push mode: what it is written to with. */
+  readonly push?: PushView;
   /** The switch of mode that is under way. */
   readonly modeSwitch?: { readonly id: string; readonly state: SwitchState; readonly to: ConnectivityMode };
   readonly createdAt: string;
@@ -93,6 +97,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
   const cluster = { ...row, last_contact_at: deps.lastContact.pending(row.id) ?? row.last_contact_at };
   const git = await viewGit(deps, row);
   const underWay = await openSwitchOf(db, row.id);
+  const push = await viewPushOf(deps, row);
   return {
     id: row.id,
     slug: row.slug,
@@ -116,6 +121,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
       ...connectionConditions(cluster, deps.clock.now(), deps.contactWatch.listeningSince),
       ...credentialCondition(row, credential, deps.clock.now()),
       ...operatorCondition(PROJECT_VERSION, row.operator_version),
+      ...pushConditions(row, push, deps.clock.now()),
       ...(underWay === undefined ? [] : [await switchCondition(db, underWay, row, deps.clock.now())]),
     ],
     ...ifKnown('lastContactAt', cluster.last_contact_at),
@@ -126,10 +132,16 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     ...ifKnown('operatorVersion', row.operator_version),
     ...ifKnown('desiredOperatorVersion', row.desired_operator_version),
     ...ifKnown('operatorSupport', operatorSupport(PROJECT_VERSION, row.operator_version ?? '') ?? null),
+    ...(push === undefined ? {} : { push }),
     ...(underWay === undefined ? {} : { modeSwitch: { id: underWay.id, state: underWay.state, to: underWay.to_mode } }),
     createdAt: row.created_at,
     ...ifKnown('registeredAt', row.registered_at),
   };
+}
+
+async function viewPushOf({ store, clock }: ClusterViewDeps, row: ClusterRow): Promise<PushView | undefined> {
+  if (row.connectivity_mode !== 'push') return undefined;
+  return viewPush(await findPushCredential(store.db, row.id), clock.now());
 }
 
 function viewCredential(row: AgentCredentialRow): NonNullable<ClusterView['credential']> {

@@ -45,13 +45,8 @@ export interface PushView {
   readonly probe?: PushProbe;
 }
 
-/** Undefined where the cluster is in another mode. */
-export function viewPush(
-  { connectivity_mode: mode }: Pick<ClusterRow, 'connectivity_mode'>,
-  row: PushCredentialRow | undefined,
-  now: Date,
-): PushView | undefined {
-  if (mode !== 'push') return undefined;
+/** Of a cluster in push mode. */
+export function viewPush(row: PushCredentialRow | undefined, now: Date): PushView {
   if (row === undefined) return { state: 'missing' };
   const { user, proof, proxy, renewable } = infoOf(row);
   const reach = reachOf(row);
