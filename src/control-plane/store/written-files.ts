@@ -14,7 +14,8 @@ export type WrittenIntent = Pick<
 > & { readonly commit: string };
 
 /**
- * Of each object of the clusters what Git must hold of it; nothing where a newer intent waits for delivery.
+ * Of each object of the clusters what Git must hold of it; nothing where a newer intent waits for delivery. What a switch of
+ * mode has brought to Git once more stands as the switch brought it; what it has yet to bring may be anything.
  *
  * @param removedSince an older removal's tombstone may have had its time
  */
@@ -24,16 +25,57 @@ export async function writtenIntents(
   removedSince: string,
 ): Promise<WrittenIntent[]> {
   if (clusterIds.length === 0) return [];
-  return await db
-    .selectFrom('intents')
+  const rows = await newestHeld(db, clusterIds)
     .innerJoin('receipts', 'receipts.intent_id', 'intents.id')
-    .select(['intents.id', 'organization_id', 'cluster_id', 'target_kind', 'namespace', 'name', 'action'])
-    .select((eb) => eb.ref('receipts.commit_id').$notNull().as('commit'))
-    .where('cluster_id', 'in', clusterIds)
-    .where('intents.state', 'in', HELD)
+    .select((eb) => [eb.ref('receipts.commit_id').$notNull().as('commit'), 'receipts.at'])
     .where('receipts.mode', '=', 'gitops')
     .where('receipts.commit_id', 'is not', null)
     .where((eb) => eb.or([eb('action', '!=', 'uninstall'), eb('receipts.at', '>=', removedSince)]))
+    .execute();
+  const since = await presentStays(db, clusterIds);
+  // What an earlier stay left may be of another repository, or be meant to go.
+  const ofThisStay = rows.filter((row) => row.at >= (since.get(row.cluster_id) ?? ''));
+  const written = new Map(ofThisStay.map((row) => [row.id, row]));
+  const handed = await newestHeld(db, clusterIds)
+    .innerJoin('mode_handovers as handover', 'handover.intent_id', 'intents.id')
+    .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
+    .select(['handover.state as handoverState', 'handover.receipt', 'handover.epoch', 'clusters.delivery_epoch'])
+    .select((eb) => eb.fn.coalesce('handover.delivered_at', eb.val('')).as('at'))
+    .where((eb) => eb.or([eb('handover.receipt', 'like', '%"commit":%'), eb('handover.state', '=', 'pending')]))
+    .where((eb) => eb.or([eb('intents.action', '!=', 'uninstall'), eb('intents.accepted_at', '>=', removedSince)]))
+    .orderBy('handover.epoch')
+    .execute();
+  for (const { handoverState, receipt, epoch, delivery_epoch: present, at, ...intent } of handed) {
+    if (handoverState === 'pending' && epoch === present) written.delete(intent.id);
+    const { commit } = JSON.parse(receipt ?? '{}') as { readonly commit?: string };
+    // Delivered anew since, because the repository had lost it.
+    if (commit === undefined || (written.get(intent.id)?.at ?? '') > at) continue;
+    written.set(intent.id, { ...intent, commit, at });
+  }
+  return [...written.values()].map(({ at: _at, ...intent }) => intent);
+}
+
+/** Since when clusters are in the mode that they are in, of those that were ever switched. */
+async function presentStays(db: Kysely<Database>, clusterIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('mode_switches')
+    .select('cluster_id')
+    .select((eb) => eb.fn.max('requested_at').as('since'))
+    .where('cluster_id', 'in', clusterIds)
+    .where('epoch', 'is not', null)
+    .groupBy('cluster_id')
+    .execute();
+  return new Map(rows.map((row) => [row.cluster_id, row.since]));
+}
+
+/** The newest intent of each object that has come so far that Git must hold it. */
+function newestHeld(db: Kysely<Database>, clusterIds: readonly string[]) {
+  return db
+    .selectFrom('intents')
+    .select(['intents.id', 'intents.organization_id', 'intents.cluster_id'])
+    .select(['intents.target_kind', 'intents.namespace', 'intents.name', 'intents.action'])
+    .where('intents.cluster_id', 'in', clusterIds)
+    .where('intents.state', 'in', HELD)
     .where((eb) =>
       eb.not(
         eb.exists(
@@ -54,8 +96,7 @@ export async function writtenIntents(
             ),
         ),
       ),
-    )
-    .execute();
+    );
 }
 
 /**
