@@ -42,6 +42,7 @@ import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { deliverByPush } from './push/deliver-by-push.ts';
 import { PushConnections } from './push/push-connections.ts';
+import { PushWatch } from './push/push-watch.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { requireSameMasterKey } from './store/installation.ts';
 import { LastContact } from './store/last-contact.ts';
@@ -267,6 +268,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
         baseUrl,
       }),
     ),
+    atOneReplica('push-credentials', new PushWatch({ ...deps, store, masterKey, pushConnections })),
     atOneReplica('tidy', tidyLoop),
     atOneReplica('layout-moves', layoutMoves),
     new MirrorLoop({ ...deps, maintain: async (signal) => await deliveries.maintain(signal) }).run(stop.signal),

@@ -62,7 +62,7 @@ export class PushWatch {
     const cluster = row === undefined ? undefined : await findCluster(store.db, row.cluster_id);
     if (row === undefined || cluster === undefined || row.state !== 'current') return;
     const { access } = await openAccess(masterKey, row);
-    await using connection = this.#deps.connect(access);
+    await using connection = this.#deps.pushConnections.connect(access);
     let found: Omit<PushReach, 'at'>;
     try {
       const proof = await proveCluster(connection, cluster, signal);

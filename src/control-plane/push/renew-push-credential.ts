@@ -9,6 +9,7 @@ import type { PushCredentialRow } from '../store/mode-rows.ts';
 import type { Store } from '../store/open-store.ts';
 import { changePushCredential, type PushCredentialChange } from '../store/push-credentials.ts';
 import { describeAccess, openAccess, sealAccess, type PushAccess } from './push-access.ts';
+import type { PushConnections } from './push-connections.ts';
 import { infoOf, type PushCredentialInfo } from './push-credential-info.ts';
 import { readTokenClaims } from './token-claims.ts';
 
@@ -30,7 +31,7 @@ export const PUSH_CREDENTIAL_RENEWED = 'PushCredentialRenewed';
 export interface RenewDeps {
   readonly store: Pick<Store, 'db' | 'write'>;
   readonly masterKey: Pick<MasterKey, 'seal' | 'open'>;
-  readonly connect: (access: PushAccess) => ClusterConnection;
+  readonly pushConnections: Pick<PushConnections, 'connect'>;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -77,7 +78,7 @@ async function renew(
     await prove(deps, row, { access, next, account }, signal);
     return;
   }
-  await using connection = deps.connect(access);
+  await using connection = deps.pushConnections.connect(access);
   if (!(await mayRenew(connection, account, signal))) {
     const known = JSON.stringify({ ...info, renewable: false });
     await change(deps, row, { info: known, renewal_fault: null, renew_at: soon(deps, LOOK_AGAIN_MS) });
@@ -110,7 +111,7 @@ async function prove(
 ): Promise<void> {
   const renewed: PushAccess = { ...access, token: next };
   const { info, expiresAt } = describeAccess(renewed);
-  await using connection = deps.connect(renewed);
+  await using connection = deps.pushConnections.connect(renewed);
   let renewable: boolean;
   try {
     renewable = await mayRenew(connection, account, signal);
