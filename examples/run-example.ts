@@ -17,12 +17,14 @@ export interface Example<Stage extends AsyncDisposable, Told extends { readonly 
 /** Runs an example to its end and sets the exit status: 0, 1 when something was not as expected, 130 when it was stopped. */
 export async function runExample<Stage extends AsyncDisposable, Told extends { readonly ok: boolean }>(
   example: Example<Stage, Told>,
+  args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
   process.stdout.on('error', () => stop.abort());
   try {
     const { values } = parseArgs({
+      args: [...args],
       options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
     });
     if (values.help) process.stdout.write(`${example.usage}\n`);

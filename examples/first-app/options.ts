@@ -1,7 +1,12 @@
 import { parseArgs } from 'node:util';
 import { STEPS, type DemoMode } from './progress.ts';
 
+/** What can be shown; each but the first is an example of its own. */
+export const SCENARIOS = ['first-app', 'mode-switch'] as const;
+export type Scenario = (typeof SCENARIOS)[number];
+
 export interface DemoOptions {
+  readonly scenario: Scenario;
   readonly json: boolean;
   /** How intent reaches the cluster. */
   readonly mode: DemoMode;
@@ -9,8 +14,9 @@ export interface DemoOptions {
   readonly kubeconfig: string | undefined;
 }
 
-export const USAGE = `npm run demo -- [--mode MODE] [--json] [--keep] [--kubeconfig FILE]
+export const USAGE = `npm run demo -- [--scenario NAME] [--mode MODE] [--json] [--keep] [--kubeconfig FILE]
 
+  --scenario NAME    first-app (the default), or mode-switch: 50 applications on their way through all modes
   --mode MODE        how intent reaches the cluster: gitops (the default) or pull
   --json             print one JSON object and nothing else
   --keep             leave everything running; print URLs, an admin token and a kubeconfig
@@ -22,6 +28,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
     const { values } = parseArgs({
       args: [...args],
       options: {
+        scenario: { type: 'string', default: 'first-app' },
         json: { type: 'boolean', default: false },
         mode: { type: 'string', default: 'gitops' },
         keep: { type: 'boolean', default: false },
@@ -30,9 +37,13 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
       },
     });
     if (values.help) return 'help';
-    const { mode } = values;
+    const { mode, scenario } = values;
+    if (!isScenario(scenario)) throw new Error(`--scenario ${scenario}: must be ${SCENARIOS.join(' or ')}`);
+    if (scenario !== 'first-app' && args.length > (values.json ? 3 : 2)) {
+      throw new Error(`--scenario ${scenario}: takes --json and nothing else`);
+    }
     if (!isDemoMode(mode)) throw new Error(`--mode ${mode}: must be ${Object.keys(STEPS).join(' or ')}`);
-    return { mode, json: values.json, keep: values.keep, kubeconfig: values.kubeconfig };
+    return { scenario, mode, json: values.json, keep: values.keep, kubeconfig: values.kubeconfig };
   } catch (fault) {
     throw new Error(`${fault instanceof Error ? fault.message : String(fault)}\n\n${USAGE}`, { cause: fault });
   }
@@ -40,4 +51,8 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
 
 function isDemoMode(text: string): text is DemoMode {
   return Object.hasOwn(STEPS, text);
+}
+
+function isScenario(text: string): text is Scenario {
+  return SCENARIOS.some((one) => one === text);
 }

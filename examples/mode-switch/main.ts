@@ -1,0 +1,4 @@
+import { runExample } from '../run-example.ts';
+import { MODE_SWITCH } from './mode-switch.ts';
+
+await runExample(MODE_SWITCH);
