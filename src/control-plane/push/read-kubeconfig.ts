@@ -14,6 +14,8 @@ export const KubeconfigText = Type.String({
   description: 'a kubeconfig with one context, as YAML or JSON, that holds its credential itself',
 });
 
+/** Lines, brackets, quotes: a kubeconfig has about thirty, and a thousand where its base64 is folded. */
+const MAX_MARKS = 2000;
 const MAX_TOKEN = 16_384;
 const MAX_NAME = 253;
 
@@ -93,6 +95,9 @@ function readYaml(text: string, refuse: Refuse): Entry {
   if (Buffer.byteLength(text) > MAX_KUBECONFIG_BYTES) {
     throw refuse(`is larger than ${MAX_KUBECONFIG_BYTES} bytes: ${FLATTEN}`);
   }
+  // The parser's time takes the square of some of these; neither tokens nor base64 hold any.
+  if ((text.match(/[[{&!*?"\n]/g)?.length ?? 0) > MAX_MARKS)
+    throw refuse(`is no kubeconfig: it has more than ${MAX_MARKS} lines and brackets`);
   let value: unknown;
   try {
     const document = parseDocument(text, { merge: false, stringKeys: true, logLevel: 'silent' });
@@ -137,12 +142,12 @@ function only(document: Entry, list: string, key: string, refuse: Refuse): { rea
 }
 
 function refuseEntries(entry: Entry, where: string, taken: readonly string[], refuse: Refuse): void {
-  for (const [key, value] of Object.entries(entry)) {
+  for (const [index, [key, value]] of Object.entries(entry).entries()) {
     if (!isGiven(value) || value === false || taken.includes(key) || IGNORED.includes(key)) continue;
     const why = REFUSED.get(key);
     if (why !== undefined) throw refuse(`${where}.${key} ${why}`);
-    const shown = /^[a-zA-Z-]{1,40}$/.test(key) ? `.${key}` : '';
-    throw refuse(`${where}${shown} is an entry that is not known here; taken are ${taken.join(', ')}`);
+    // Not named: somebody may have put a credential where a name belongs.
+    throw refuse(`${where}: entry ${index + 1} is not known here; taken are ${taken.join(', ')}`);
   }
 }
 
