@@ -14,6 +14,8 @@ export interface ListedCluster {
     readonly reason?: string;
     readonly message?: string;
   }[];
+  /** The switch of mode that is under way. */
+  readonly modeSwitch?: { readonly id: string; readonly state: string; readonly to: string };
   /** RFC 3339; absent before the first contact. */
   readonly lastContactAt?: string;
 }
@@ -40,21 +42,29 @@ function statusOf({ status, disabledAt, conditions }: ListedCluster): string {
   return expired?.status === 'True' ? 'Expired' : status;
 }
 
+/** With where a switch is on its way to; on the way back it says where from. */
+function modeOf({ connectivityMode, modeSwitch }: ListedCluster): string {
+  if (modeSwitch === undefined) return connectivityMode;
+  const { state, to } = modeSwitch;
+  if (state === 'rolling-back') return `${connectivityMode} (back from ${to})`;
+  return connectivityMode === to ? `${to} (${state})` : `${connectivityMode} → ${to}`;
+}
+
 function cellsOf(cluster: ListedCluster): string[] {
-  const { slug, id, connectivityMode, conditions, lastContactAt } = cluster;
+  const { slug, id, conditions, lastContactAt } = cluster;
   const connected = conditions.find(({ type }) => type === 'Connected')?.status ?? 'Unknown';
-  return [slug, id, statusOf(cluster), connectivityMode, connected, lastContactAt ?? '-'];
+  return [slug, id, statusOf(cluster), modeOf(cluster), connected, lastContactAt ?? '-'];
 }
 
 /** A line for each fact, then the conditions with what they say. */
 export function clusterText(cluster: ShownCluster): string {
-  const { id, slug, displayName, connectivityMode, lastContactAt, operatorVersion, git, conditions } = cluster;
+  const { id, slug, displayName, lastContactAt, operatorVersion, git, conditions } = cluster;
   const facts = [
     ['slug', slug],
     ['id', id],
     ['name', displayName],
     ['status', statusOf(cluster)],
-    ['mode', connectivityMode],
+    ['mode', modeOf(cluster)],
     ['operator', operatorVersion ?? '-'],
     ['last contact', lastContactAt ?? '-'],
     ...(git === undefined
