@@ -51,6 +51,8 @@ export class SwitchLoop {
   readonly #contact = new ContactTime();
   readonly #probed = new Map<string, { readonly at: number; readonly probes: TargetProbes }>();
   readonly #active = new Map<string, Promise<void>>();
+  /** Of those the ones that are to be looked at once more. */
+  readonly #again = new Set<string>();
 
   constructor(deps: SwitchLoopDeps) {
     this.#deps = deps;
@@ -115,10 +117,17 @@ export class SwitchLoop {
     this.#contact.keepOnly(open);
     for (const id of this.#probed.keys()) if (!open.has(id)) this.#probed.delete(id);
     for (const id of ids) {
-      if (this.#active.has(id)) continue;
+      if (this.#active.has(id)) {
+        this.#again.add(id);
+        continue;
+      }
       while (this.#active.size >= MAX_ACTIVE) await Promise.race(this.#active.values());
       if (stop.aborted) break;
-      const work = this.#goOn(id, stop).finally(() => this.#active.delete(id));
+      const work = this.#goOn(id, stop).finally(() => {
+        this.#active.delete(id);
+        // Something happened while it was looked at.
+        if (this.#again.delete(id)) this.#deps.wakeups.wake(MODES_TOPIC);
+      });
       this.#active.set(id, work);
     }
     return ids.length > 0;
