@@ -65,7 +65,7 @@ export function pushesManifests(start: () => Promise<StagedCluster>, startTimeou
     const { uid, generation = 0 } = before?.metadata ?? {};
     expect(after?.metadata).toMatchObject({ uid, generation: generation + 1 });
     expect(after?.[SPEC]).toMatchObject({ chart: { version: '6.6.0' } });
-    expect((after?.[SPEC] as { values: object }).values).toEqual({
+    expect((after?.[SPEC] as { values: object } | undefined)?.values).toEqual({
       replicaCount: 3,
       ui: { message: 'hello', color: '#34577c' },
     });
@@ -129,7 +129,7 @@ export function pushesManifests(start: () => Promise<StagedCluster>, startTimeou
 
   it('takes over nothing that a person made, and waits for what is paused', async () => {
     const { metadata, ...rest } = byOperator({ name: 'by-hand' });
-    await stage.apply({ ...rest, metadata: { name: 'by-hand', namespace: 'shop' } } as KubeObject, 'kubectl');
+    await stage.apply({ ...rest, metadata: { name: 'by-hand', namespace: 'shop' } }, 'kubectl');
     expect(await stage.deliver(item({ name: 'by-hand' }))).toMatchObject([
       { state: 'refused', reason: 'ApplyConflict', message: expect.stringContaining('kubectl label') },
     ]);

@@ -30,7 +30,7 @@ export function item({ epoch = 2, uid, isHandover, ...said }: Asked): DeliveryIt
   const isInstance = said.action === undefined || said.action === 'install' || said.action === 'update';
   const record = { ...common, ...(isInstance ? { catalogEntry, chartVersion, values } : {}), generation: 1, ...said };
   const with_ = { ...(isInstance ? inputs : {}), ...(uid === undefined ? {} : { uid }) };
-  const rendered = renderIntent(record as IntentRecord, { ...target, deliveryEpoch: epoch }, with_);
+  const rendered = renderIntent(record, { ...target, deliveryEpoch: epoch }, with_);
   return { ...rendered, ...(isHandover === undefined ? {} : { isHandover }) };
 }
 
