@@ -61,7 +61,10 @@ export class Adoption {
     const found = recordOfLive(object, object);
     const record = inventory.find(refOf(object));
     if (found === undefined) return false;
-    if (record?.uid === found.uid && compareSource(found, record) <= 0) return false;
+    const order = record?.uid === found.uid ? compareSource(found, record) : 1;
+    // One that was rebuilt from labels does not say how the object came.
+    const isIncomplete = order === 0 && isPushed && record?.mode === undefined;
+    if (order <= 0 && !isIncomplete) return false;
     inventory.record(isPushed ? { ...found, mode: 'push' } : found);
     return true;
   }
