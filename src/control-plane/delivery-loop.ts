@@ -3,12 +3,14 @@ import type { Rendered } from '../intent/rendered.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { DeliveryPlaces } from './delivery-places.ts';
 import { numberOn } from './jobs/number-on.ts';
 import { withReviews } from './proposals/review-of-queued.ts';
 import { ReceiptWriter, type FinalReceipt } from './receipt-writer.ts';
 import { renderQueued } from './render-queued.ts';
 import {
   deliveryLock,
+  memberOf,
   nextBatch,
   queuesWithWork,
   workQueueKey,
@@ -24,8 +26,6 @@ import type { Wakeups } from './wakeups.ts';
 /** Looks for work without being told, so that a lost wake-up costs time and never an intent. */
 const SWEEP_MS = 30_000;
 const MAX_BATCH = 200;
-/** Targets written to at once. */
-const MAX_ACTIVE = 64;
 /**
  * In a burst, for more to come before the next push of the same repository: few pushes then carry what otherwise takes
  * many, and whoever comes alone waits for nobody.
@@ -40,9 +40,11 @@ const DRAIN_MS = 5000;
 interface BatchEnd {
   /** Why some of it must be tried again, if so. */
   readonly unfinished: string | undefined;
-  /** Clusters with intents that must be tried again, and those with none. */
+  /** Members (clusters; in push mode objects) with intents that must be tried again, and those with none. */
   readonly failed: readonly string[];
   readonly done: readonly string[];
+  /** The target works: what failed waits alone. */
+  readonly isAlone: boolean;
 }
 
 export interface DeliveryLoopDeps {
@@ -74,6 +76,7 @@ export class DeliveryLoop {
   readonly #deps: DeliveryLoopDeps;
   readonly #targets: TargetStates;
   readonly #active = new Map<string, Promise<void>>();
+  readonly #places = new DeliveryPlaces();
 
   constructor(deps: DeliveryLoopDeps) {
     this.#deps = deps;
@@ -119,21 +122,23 @@ export class DeliveryLoop {
     this.#targets.keepOnly(new Set(queues.keys()));
     let waitMs = SWEEP_MS;
     for (const [key, queue] of queues) {
-      // Jobs go to the database alone, so repositories that hang do not hold them up.
-      if (this.#active.has(key) || (queue.mode !== 'pull' && this.#active.size >= MAX_ACTIVE)) continue;
+      if (this.#active.has(key)) continue;
       const due = this.#targets.waitOf(key);
       if (due > 0) {
         waitMs = Math.min(waitMs, due);
         continue;
       }
-      const waiting = this.#targets.waitingClusters(key);
+      const waiting = this.#targets.waitingMembers(key);
       // All that waits may be of those who wait alone.
-      if (waiting.clusterIds.length > 0 && (await nextBatch(store.db, queue, 1, waiting.clusterIds)).length === 0) {
+      if (waiting.members.length > 0 && (await nextBatch(store.db, queue, 1, waiting.members)).length === 0) {
         waitMs = Math.min(waitMs, waiting.waitMs);
         continue;
       }
+      // Whoever leaves a place wakes this loop.
+      if (!this.#places.take(key, queue, this.#targets.isFailing(key))) continue;
       const work = this.#work(key, queue, stop, cut).finally(() => {
         this.#active.delete(key);
+        this.#places.leave(key);
         // What was accepted while the last batch was in flight, or a backoff to wait for.
         this.#deps.wakeups.wake(DELIVERY_TOPIC);
       });
@@ -149,23 +154,23 @@ export class DeliveryLoop {
       const turn = await withExclusive(store, deliveryLock(key), async (held) => {
         for (let before = 0; !stop.aborted;) {
           const take = async (limit: number): Promise<QueuedIntent[]> =>
-            await nextBatch(store.db, queue, limit, this.#targets.waitingClusters(key).clusterIds);
+            await nextBatch(store.db, queue, limit, this.#targets.waitingMembers(key).members);
           if (isBurst(queue, before) && (await take(1)).length > 0) {
             await this.#deps.clock.sleep(GATHER_MS, stop).catch(rethrowUnless(stop));
           }
           const batch = await take(MAX_BATCH);
           if (batch.length === 0) return;
           before = batch.length;
-          const { unfinished, failed, done } = await this.#deliver(queue, batch, cut, held);
-          for (const clusterId of done) this.#targets.clusterSucceeded(key, clusterId);
+          const { unfinished, failed, done, isAlone } = await this.#deliver(queue, batch, cut, held);
+          for (const member of done) this.#targets.memberSucceeded(key, member);
           if (unfinished === undefined) {
             this.#targets.succeeded(key);
             continue;
           }
-          if (done.length > 0 || failed.length === 1) {
-            // The target works, or only one cluster says that it does not: those that failed wait alone, and hold up nobody.
-            for (const clusterId of failed) this.#targets.clusterFailed(key, clusterId);
-            this.#deps.logger.warn({ queue: key, clusters: failed.length, why: unfinished }, 'intents not delivered');
+          if (isAlone) {
+            this.#targets.succeeded(key);
+            for (const member of failed) this.#targets.memberFailed(key, member);
+            this.#deps.logger.warn({ queue: key, waiting: failed.length, why: unfinished }, 'intents not delivered');
             continue;
           }
           const retryInMs = this.#targets.failed(key);
@@ -190,13 +195,14 @@ export class DeliveryLoop {
       batch.map(({ id }) => id),
       clock.now().toISOString(),
     );
-    if (numberedOn.length > 0) return { unfinished: undefined, failed: [], done: [] };
+    if (numberedOn.length > 0) return { unfinished: undefined, failed: [], done: [], isAlone: true };
     const { rendered, refused } = await renderQueued(store.db, batch);
     const inputs = new Map(rendered.map((one) => [one.intent.id, JSON.stringify(one.inputs ?? {})]));
     const waiting = new Map(
       batch.map((intent) => [intent.id, { ...intent, render_inputs: inputs.get(intent.id) ?? intent.render_inputs }]),
     );
     let unfinished: string | undefined;
+    const alone = new Set<string>();
     const onStored = (intent: QueuedIntent, receipt: FinalReceipt): void => this.#tell(intent, receipt);
     const receipts = new ReceiptWriter({ store, wakeups, clock, held, onStored });
     const take = (receipt: Receipt): void => {
@@ -204,6 +210,7 @@ export class DeliveryLoop {
       if (intent === undefined) return;
       if (receipt.state === 'retry') {
         unfinished ??= receipt.message;
+        if (receipt.alone === true) alone.add(receipt.intentId);
         return;
       }
       waiting.delete(receipt.intentId);
@@ -224,12 +231,14 @@ export class DeliveryLoop {
     } finally {
       await receipts.stored();
     }
-    const failed = new Set([...waiting.values()].map(({ cluster_id: id }) => id));
-    const done = new Set(batch.map(({ cluster_id: id }) => id).filter((id) => !failed.has(id)));
+    const failed = new Set([...waiting.values()].map((intent) => memberOf(queue, intent)));
+    const done = new Set(batch.map((intent) => memberOf(queue, intent)).filter((member) => !failed.has(member)));
     return {
       unfinished: waiting.size === 0 ? undefined : (unfinished ?? `${waiting.size} intents got no receipt`),
       failed: [...failed],
       done: [...done],
+      // Of a repository: it works for others, or only one cluster says that it does not.
+      isAlone: queue.mode === 'push' ? alone.size === waiting.size : done.size > 0 || failed.size === 1,
     };
   }
 

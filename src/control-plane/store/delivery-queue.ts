@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { GitopsTarget, PushTarget } from '../../delivery/select-delivery.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
@@ -23,6 +23,20 @@ export function workQueueKey(queue: WorkQueue): string {
 /** What a replica holds while it writes to a queue's targets or reads a repository for comparison (`withExclusive`). */
 export function deliveryLock(key: string): string {
   return `delivery/${key}`;
+}
+
+/** What of a queue may have to wait alone: a cluster, or in push mode, where a queue is one cluster's, an object. */
+export function memberOf(
+  queue: WorkQueue,
+  intent: Pick<IntentRow, 'cluster_id' | 'target_kind' | 'namespace' | 'name'>,
+): string {
+  return queue.mode === 'push' ? `${intent.target_kind}/${intent.namespace}/${intent.name}` : intent.cluster_id;
+}
+
+function memberColumn(queue: WorkQueue): RawBuilder<string> {
+  return queue.mode === 'push'
+    ? sql<string>`waiting.target_kind || '/' || waiting.namespace || '/' || waiting.name`
+    : sql<string>`waiting.cluster_id`;
 }
 
 /** Every queue in which something waits. A cluster that cannot be delivered to is in none. */
@@ -76,7 +90,7 @@ export type QueuedIntent = IntentRow &
  * burst does not hold up the others. In order of acceptance, to the millisecond; one object's intents always in the order of
  * their generations, since `accepted_at` never runs backwards for one object.
  *
- * @param without clusters whose turn is not now
+ * @param without members (`memberOf`) whose turn is not now
  */
 export async function nextBatch(
   db: Kysely<Database>,
@@ -95,7 +109,7 @@ export async function nextBatch(
     )
     .where('clusters.connectivity_mode', '=', queue.mode)
     .where('clusters.delivery_held', '=', 0)
-    .$if(without.length > 0, (query) => query.where('waiting.cluster_id', 'not in', without))
+    .$if(without.length > 0, (query) => query.where(memberColumn(queue), 'not in', without))
     .$if(queue.mode === 'push', (query) =>
       query.where('waiting.cluster_id', '=', queue.mode === 'push' ? queue.clusterId : ''),
     )
@@ -133,14 +147,15 @@ export async function nextBatch(
 function waiting(db: Kysely<Database>) {
   const accepted = db
     .selectFrom('intents')
-    .select(['id', 'cluster_id', 'generation', 'accepted_at'])
+    .select(['id', 'cluster_id', 'target_kind', 'namespace', 'name', 'generation', 'accepted_at'])
     .select(sql<string | null>`NULL`.as('handover'))
     .where('state', '=', 'accepted');
   const handedOver = db
     .selectFrom('mode_handovers')
     .innerJoin('intents', 'intents.id', 'mode_handovers.intent_id')
     .innerJoin('clusters as target', 'target.id', 'mode_handovers.cluster_id')
-    .select(['intents.id', 'intents.cluster_id', 'intents.generation', 'intents.accepted_at'])
+    .select(['intents.id', 'intents.cluster_id', 'intents.target_kind', 'intents.namespace', 'intents.name'])
+    .select(['intents.generation', 'intents.accepted_at'])
     .select('mode_handovers.switch_id as handover')
     .where('mode_handovers.state', '=', 'pending')
     .whereRef('mode_handovers.epoch', '=', 'target.delivery_epoch')

@@ -74,6 +74,7 @@ export async function storeReceipt(
     .where('delivered_at', 'is', null)
     .execute();
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
+  if (receipt.isAbsent === true) await endAbsent(trx, intent);
   await trx
     .updateTable('intents')
     .set({ state: 'superseded' })
@@ -101,4 +102,15 @@ async function isOvertaken(trx: Kysely<Database>, intent: DeliveredIntent): Prom
     .where('delivered_at', 'is not', null)
     .executeTakeFirst();
   return newer !== undefined;
+}
+
+/** Nobody will report the end of what was not there: what was made of it, if a person deleted it by hand, stays. */
+async function endAbsent(trx: Kysely<Database>, { id }: Pick<DeliveredIntent, 'id'>): Promise<void> {
+  await trx
+    .updateTable('intents')
+    .set({ state: 'removed' })
+    .where('id', '=', id)
+    .where('action', '=', 'uninstall')
+    .where('state', 'in', ['delivered', 'applied'])
+    .execute();
 }
