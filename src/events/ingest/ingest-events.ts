@@ -32,18 +32,18 @@ export async function ingestEvents(deps: {
 }): Promise<IngestOutcome> {
   const { store, deliveryEpoch, events } = deps;
   const recorded = await store.recordEvents(events.map((event) => ({ event, fingerprint: eventFingerprint(event) })));
-  const fresh: AgentEvent[] = [];
   const audits: AgentAuditEntry[] = [];
   const news: ChannelNews[] = [];
   for (const { index, seq } of recorded) {
     const event = events[index];
     if (event === undefined) continue;
-    fresh.push(event);
     const entry = auditEntryFor(event);
     if (entry !== undefined) audits.push({ kind: event.kind, ...entry, eventSeq: seq });
     news.push(...channelNewsOf(event, seq));
   }
-  const current = fresh.length === 0 ? [] : await store.foldConditions(foldEvents(fresh));
+  // Replays too, which their order keeps from changing anything: what an object's conditions were and are, told under another
+  // delivery epoch, is the same event by its key, and yet the newest word on where they come from.
+  const current = events.length === 0 ? [] : await store.foldConditions(foldEvents(events));
   if (audits.length > 0) await store.appendAudit(audits);
   const told = news.length === 0 ? 0 : await store.tellChannel(news);
   // Replays too: an intent that changes nothing visible is reported by the very conditions of the one before it.
@@ -52,5 +52,5 @@ export async function ingestEvents(deps: {
   if (moves.length > 0) await store.moveIntents(moves);
   const revision = appliedRevision(current, deliveryEpoch);
   if (revision !== undefined) await store.setAppliedRevision(revision);
-  return { recorded: fresh.length, audited: audits.length, told, moves, appliedRevision: revision };
+  return { recorded: recorded.length, audited: audits.length, told, moves, appliedRevision: revision };
 }

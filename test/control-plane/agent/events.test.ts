@@ -101,6 +101,19 @@ describe('POST /api/agent/events', () => {
     });
   });
 
+  it('takes the newest word on where a status comes from out of an event that is recorded already', async () => {
+    await using server = await AgentServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const ready = { type: 'Ready', status: 'True', reason: 'HelmReleaseReady' } as const;
+    const by = (epoch: number): AgentEvent['source'] => ({ mode: 'gitops', epoch, generation: 1 });
+    const first = transition(ready, { sequence: '1.7', source: by(1) });
+    const again = transition(ready, { sequence: '1.9', source: by(2) });
+    for (const event of [first, again, first]) await server.post(agent, EVENTS, { events: [event] });
+    expect(await counts(server)).toEqual({ events: 1, conditions: 1, audit: 0 });
+    const [condition] = await listConditions(server.store.db, agent.id);
+    expect(JSON.parse(condition?.source ?? '')).toEqual(by(2));
+  });
+
   it('records the same key again when transition, reason or message differ', async () => {
     await using server = await AgentServer.start();
     const agent = await server.newAgent('prod-eu');
