@@ -153,9 +153,9 @@ export class HandoverStage implements AsyncDisposable {
     return await this.store.db.selectFrom('clusters').selectAll().executeTakeFirstOrThrow();
   }
 
-  /** In the order in which they were made. */
+  /** By epoch and name. */
   async jobs(): Promise<JobRow[]> {
-    return await this.store.db.selectFrom('jobs').selectAll().orderBy('id').execute();
+    return await this.store.db.selectFrom('jobs').selectAll().orderBy('delivery_epoch').orderBy('name').execute();
   }
 
   async proposals(): Promise<ProposalRow[]> {
