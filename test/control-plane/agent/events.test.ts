@@ -109,7 +109,7 @@ describe('POST /api/agent/events', () => {
     const first = transition(ready, { sequence: '1.7', source: by(1) });
     const again = transition(ready, { sequence: '1.9', source: by(2) });
     for (const event of [first, again, first]) await server.post(agent, EVENTS, { events: [event] });
-    expect(await counts(server)).toEqual({ events: 1, conditions: 1, audit: 0 });
+    expect(await counts(server)).toEqual({ events: 1, conditions: 1, audit: 1 });
     const [condition] = await listConditions(server.store.db, agent.id);
     expect(JSON.parse(condition?.source ?? '')).toEqual(by(2));
   });
