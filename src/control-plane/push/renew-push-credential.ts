@@ -7,7 +7,7 @@ import { appendAudit } from '../store/audit.ts';
 import { findCluster } from '../store/clusters.ts';
 import type { PushCredentialRow } from '../store/mode-rows.ts';
 import type { Store } from '../store/open-store.ts';
-import { changePushCredential, type PushCredentialChange } from '../store/push-credentials.ts';
+import { changePushCredential, storePushFindings, type PushCredentialChange } from '../store/push-credentials.ts';
 import { describeAccess, openAccess, sealAccess, type PushAccess } from './push-access.ts';
 import type { PushConnections } from './push-connections.ts';
 import { infoOf, type PushCredentialInfo } from './push-credential-info.ts';
@@ -58,7 +58,9 @@ export async function renewPushCredential(deps: RenewDeps, row: PushCredentialRo
   } catch (error) {
     signal.throwIfAborted();
     const message = error instanceof Error ? error.message : 'the token could not be renewed';
-    await change(deps, row, { renewal_fault: message.slice(0, MAX_FAULT), renew_at: soon(deps, RETRY_MS) });
+    const fault = { renewal_fault: message.slice(0, MAX_FAULT), renew_at: soon(deps, RETRY_MS) };
+    // Whatever is sealed by now: a token may have been stored before it failed.
+    await deps.store.write(async (trx) => await storePushFindings(trx, row.id, fault));
   }
 }
 

@@ -141,11 +141,11 @@ export async function changePushCredential(
   return result.numUpdatedRows > 0n;
 }
 
-/** What was found by looking or writing. A credential that was revoked meanwhile keeps what it had. */
+/** What was found by looking, writing or renewing. A credential that was revoked meanwhile keeps what it had. */
 export async function storePushFindings(
   trx: Kysely<Database>,
   id: string,
-  findings: Partial<Pick<PushCredentialRow, 'probe' | 'reach'>>,
+  findings: Partial<Pick<PushCredentialRow, 'probe' | 'reach' | 'renewal_fault' | 'renew_at'>>,
 ): Promise<void> {
   await trx
     .updateTable('push_credentials')

@@ -178,7 +178,7 @@ describe('a kubeconfig that is refused', () => {
     ['a list', `[${SECRET}]`],
     ['a tag of a program', `!!js/function ${SECRET}`],
   ])('is %s', (_what, text) => {
-    refusalOf(text);
+    expect(refusalOf(text)).toMatch(/is not (one YAML document|a map)/);
   });
 
   it('is one that grows as it is read, or is nested without end, and is found to be so at once', () => {
