@@ -179,9 +179,14 @@ export class ModeWorld implements AsyncDisposable {
   }
 
   async untilIntent(id: string, states: readonly string[]): Promise<Answer['body']> {
-    return await this.until(`intent ${id} to be ${states.join(' or ')}`, async () => {
+    let last = '';
+    const look = async (): Promise<Answer['body'] | undefined> => {
       const { body } = await this.call('GET', `/intents/${id}`);
+      last = JSON.stringify(body);
       return states.includes(String(body['state'])) ? body : undefined;
+    };
+    return await this.until(`intent ${id} to be ${states.join(' or ')}`, look).catch((cause: unknown) => {
+      throw new Error(`${(cause as Error).message}: ${last}`, { cause });
     });
   }
 
