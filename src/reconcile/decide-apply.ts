@@ -71,6 +71,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
   if (outcome !== undefined) return { kind: 'refuse', outcome };
   if (pair === undefined) return { kind: 'refuse', outcome: sourceIsMissing() };
 
+  if (isOfOldWay(pair, policy)) return { kind: 'keep', pair, fingerprint: situation.record?.fingerprint ?? '' };
   const manifest = asDelivered(desired, policy.clusterId);
   const print = fingerprint(manifest);
   if (live !== undefined && situation.record?.fingerprint === print && holds(live, manifest)) {

@@ -248,9 +248,17 @@ describe('decideApply', () => {
     expect(decideApply({ ...base, live: live(anInstance({ source: '1.2' })) }).kind).toBe('write');
   });
 
-  it('goes on with an equal manifest of an earlier epoch: nothing changes', () => {
+  it('leaves what is in the cluster of an earlier epoch as it is, whatever has become of it', () => {
     const situation = { ...base, live: live(anInstance({ source: '1.2' })), policy: aPolicy({ deliveryEpoch: 3 }) };
-    expect(decideApply(situation).kind).toBe('write');
+    expect(decideApply(situation).kind).toBe('keep');
+    expect(decideApply({ ...situation, live: undefined, lastPair: { epoch: 1, generation: 2 } })).toMatchObject({
+      outcome: { state: 'stale', isPast: true },
+    });
+  });
+
+  it('writes nothing in push mode', () => {
+    const decision = decideApply({ ...base, policy: aPolicy({ mode: 'push' }) });
+    expect(decision).toMatchObject({ outcome: { state: 'stale', reason: 'StaleSource' } });
   });
 
   it('takes over an object that was handed over by its label, whatever the cluster id', () => {

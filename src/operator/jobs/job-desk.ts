@@ -199,7 +199,9 @@ export class JobDesk {
     const pair = pairOf(change);
     if (open.stage !== 'applied' || subject === undefined || pair === undefined) return;
     if (applied?.uid !== undefined && change.ref.uid !== undefined && applied.uid !== change.ref.uid) return;
-    const order = compareSource(pair, subject.pair);
+    // Delivered again by a switch of mode: the same intent, whose result is this job's too.
+    const isHandedOver = pair.generation === subject.pair.generation && pair.epoch > subject.pair.epoch;
+    const order = isHandedOver ? 0 : compareSource(pair, subject.pair);
     if (order > 0) this.#overtake(open, { ...pair, ...intentOf(change) });
     if (order !== 0 || (change.ref.generation ?? 0) < (applied?.generation ?? 0)) return;
     const progress = open.isRemoval ? judgeGoing(change) : judgeApplied(change);

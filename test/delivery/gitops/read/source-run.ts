@@ -125,6 +125,12 @@ export class SourceRun implements AsyncDisposable {
     while (this.clock.sleeping === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
+  /** Lets it take its effect that there is nothing to read. */
+  async settledWithoutTarget(): Promise<void> {
+    this.ask();
+    for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
   /** Lets what was told take its effect; nothing may come of it. */
   async settled(): Promise<void> {
     for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
