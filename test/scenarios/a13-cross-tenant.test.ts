@@ -205,6 +205,7 @@ describe('A13: across clusters and organizations', () => {
     const bodies: Readonly<Record<string, unknown>> = {
       'POST /clusters/:cluster/intents': INSTALL,
       'POST /clusters/:cluster/mode': { mode: 'gitops' },
+      'PUT /clusters/:cluster/push-credential': { kubeconfig: 'a: b' },
       'PATCH /clusters/:cluster': { displayName: 'theirs now' },
       'POST /clusters/:cluster/trust-revision': { revision: 'a'.repeat(40) },
       'POST /clusters/:cluster/accept-removals': { revision: 'a'.repeat(40) },

@@ -23,6 +23,13 @@ let modeSwitch: string;
 
 const ANNA = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea anna@laptop';
 
+/** Of an API server that does not answer: taken all the same, as its cluster has not registered. */
+const KUBECONFIG = JSON.stringify({
+  clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
+  users: [{ name: 'u', user: { token: 'a-token-of-nobody' } }],
+  contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+});
+
 interface Act {
   readonly route: string;
   readonly audited: string;
@@ -41,6 +48,22 @@ const OTHER = {
 const ACTS: readonly Act[] = [
   { route: 'PUT /catalog/:name', path: () => '/catalog/podinfo', body: () => PODINFO, audited: 'CatalogEntryUpdated' },
   { route: 'POST /clusters', body: () => CLUSTER, audited: 'ClusterCreated' },
+  {
+    route: 'POST /clusters',
+    body: () => ({ ...CLUSTER, slug: 'pushed', connectivityMode: 'push', push: { kubeconfig: KUBECONFIG } }),
+    audited: 'ClusterCreated',
+  },
+  {
+    route: 'PUT /clusters/:cluster/push-credential',
+    path: () => '/clusters/pushed/push-credential',
+    body: () => ({ kubeconfig: KUBECONFIG }),
+    audited: 'PushCredentialSet',
+  },
+  {
+    route: 'POST /clusters/:cluster/push-credential/probe',
+    path: () => '/clusters/pushed/push-credential/probe',
+    audited: 'PushCredentialProbed',
+  },
   { route: 'PATCH /clusters/:cluster', body: () => ({ displayName: 'other' }), audited: 'ClusterUpdated' },
   {
     route: 'PATCH /clusters/:cluster',

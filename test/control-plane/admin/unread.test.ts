@@ -14,6 +14,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PATCH /clusters/:cluster': { displayName: 'other' },
   'POST /clusters/:cluster/intents': INSTALL,
   'POST /clusters/:cluster/mode': { mode: 'pull' },
+  'PUT /clusters/:cluster/push-credential': { kubeconfig: 'a: b' },
   'PUT /catalog/:name': PODINFO,
   'PATCH /organization': { rotationGraceSeconds: 7200 },
   'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
