@@ -77,6 +77,18 @@ describe('moveIntents', () => {
     ['stays removed', { state: 'removed' }, [report(READY)], 'stays'],
     ['stays superseded', { state: 'superseded' }, [report(READY)], 'stays'],
     ['is not moved by a report of an older epoch', {}, [report(READY, { epoch: 1 })], 'stays'],
+    [
+      'is removed by a report of an older epoch, as the object is gone whichever way took it',
+      { action: 'uninstall' },
+      [report(GONE, { epoch: 1 })],
+      'removed',
+    ],
+    [
+      'is not ended by the removal of an older epoch that nobody asked for',
+      { state: 'ready' },
+      [report(PRUNED, { epoch: 1 })],
+      'stays',
+    ],
     ['is moved by a report without an epoch', {}, [{ ...report(READY), source: { intentId: 'int-1' } }], 'ready'],
     ['is not moved by a report of another intent', {}, [report(READY, { intentId: 'int-2' })], 'stays'],
     [
