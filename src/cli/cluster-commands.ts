@@ -6,6 +6,7 @@ import { addClusterIdentityCommands } from './cluster-identity-commands.ts';
 import { NEEDS_SERVICECTL, tokenPipe } from './command-script.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { addModeCommands } from './mode-commands.ts';
+import { addPushCommands } from './push-commands.ts';
 
 interface InstallLink {
   readonly slug: string;
@@ -80,6 +81,7 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
 
   addClusterIdentityCommands(clusters, deps);
   addModeCommands(clusters, deps);
+  addPushCommands(clusters, deps);
 }
 
 async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ListedCluster> {
