@@ -81,7 +81,11 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
       }
       const path = `${at(cluster)}/mode-switches/${encodeURIComponent(modeSwitch.id)}/cancel`;
       const one = await callControlPlane<ShownSwitch>(options, deps, 'POST', path);
-      deps.out(`${one.clusterSlug}: ${one.id} is ${one.state}: ${one.reason ?? ''}\n`);
+      deps.out(
+        one.state === 'rolled-back' || one.state === 'rolling-back'
+          ? `${one.clusterSlug}: ${one.id} is ${one.state}: ${one.reason ?? 'cancelled'}\n`
+          : `${one.clusterSlug}: ${one.id} is cancelled while it is ${one.state}; ${one.from} mode stays, or comes back\n`,
+      );
     });
 }
 

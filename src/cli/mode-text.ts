@@ -61,6 +61,7 @@ export interface PlannedSwitch extends Pick<ShownSwitch, 'clusterSlug' | 'from' 
       readonly items: readonly (NamedObject & { readonly action: string; readonly generation: number })[];
       readonly left: readonly (NamedObject & { readonly reason: string })[];
     };
+    readonly waitingIntents: number;
     readonly jobs: { readonly open: number; readonly acknowledged: number };
     readonly proposals: { readonly open: number; readonly ids: readonly string[] };
     readonly staleFiles: readonly NamedObject[];
@@ -124,8 +125,9 @@ export function planText({ clusterSlug, from, to, probes, credentials, plan }: P
     ['mode', `${from} → ${to}`],
     ['epoch', String(plan.epoch)],
     ['operator', operator],
-    ['objects', `${objects.total} are handed over, ${objects.left.length} are left as they are`],
-    ['jobs', `${jobs.open} open, of which ${jobs.acknowledged} are being worked on and are waited for`],
+    ['objects', `${objects.total} handed over, ${objects.left.length} left as they are`],
+    ['jobs', `${jobs.open} open; those that the operator works on are waited for: ${jobs.acknowledged}`],
+    ['waiting', `${plan.waitingIntents} intents that were not delivered yet go by the new way`],
     ['proposals', proposals.open === 0 ? 'none open' : `${proposals.open} open: ${proposals.ids.join(', ')}`],
   ];
   const more = objects.total - objects.items.length;
