@@ -205,7 +205,7 @@ export async function startOperator(folder: string, kubeconfig: string): Promise
 /** What a cluster's admin does once: custom resources, namespaces, and the Cluster resource with its token. */
 export async function prepareCluster(
   api: ClusterApi,
-  cluster: ClusterSpec,
+  cluster: Pick<ClusterSpec, 'slug' | 'allowedNamespaces'>,
   baseUrl: string,
   token: string,
 ): Promise<void> {
