@@ -2,14 +2,16 @@ import { expect, it } from 'vitest';
 import { ModeWorld } from '../support/mode-world/mode-world.ts';
 import { begin, deletes, endOf, expectKept, installed, request } from './mode-stage.ts';
 
+const MINUTE_MS = 60_000;
 const ROUND = ['push', 'gitops', 'pull'] as const;
 
 it(
   'M1: pull → push → gitops → pull with jobs in flight and a delete pending keeps each UID and deletes once, by one writer',
   { timeout: 120_000 },
   async () => {
-    // In real time: upgrades are in flight, and deletes pending, while the switch begins.
-    await using world = await ModeWorld.start({ mode: 'pull', timing: { upgradeMs: 500, uninstallMs: 500 } });
+    // Upgrades are in flight, and deletes pending, while the switch begins.
+    const timing = { upgradeMs: MINUTE_MS, uninstallMs: MINUTE_MS };
+    await using world = await ModeWorld.start({ mode: 'pull', timing });
     const fences = watchFences(world);
     let uids = await installed(world, 8);
     const gone: string[] = [];

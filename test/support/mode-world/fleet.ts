@@ -58,9 +58,11 @@ export class Fleet {
       if (this.#over.has(id)) continue;
       const { body } = await this.#world.call('GET', `/intents/${id}`);
       const state = String(body['state']);
-      if (['ready', 'removed', 'superseded', 'failed'].includes(state)) {
-        this.#over.set(id, { state, reason: JSON.stringify(body['reason'] ?? body['error'] ?? '') });
-      } else open.push(`${action} of ${name}: ${state}`);
+      const reason = String(body['reason'] ?? '');
+      // What failed for another cause goes on, and gets there.
+      const isConflict = state === 'failed' && reason.includes('ApplyConflict');
+      if (['ready', 'removed', 'superseded'].includes(state) || isConflict) this.#over.set(id, { state, reason });
+      else open.push(`${action} of ${name}: ${state} ${reason}`);
     }
     return open;
   }

@@ -25,7 +25,7 @@ const STEP_MS = 1500;
 export interface ModeWorldOptions {
   readonly mode: ConnectivityMode;
   readonly clusterSettings?: Readonly<Record<string, unknown>>;
-  /** How long the stand-in for Flux takes. */
+  /** How long the stand-in for Flux takes, by the clock of the programs. */
   readonly timing?: { readonly installMs?: number; readonly upgradeMs?: number; readonly uninstallMs?: number };
 }
 
@@ -81,7 +81,7 @@ export class ModeWorld implements AsyncDisposable {
     owned.use(
       startReleaseController({
         api,
-        clock: systemClock,
+        clock,
         logger: createLogger('test', 'silent'),
         charts: new ChartShelf(demoCharts()),
         timing: { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0, ...timing },

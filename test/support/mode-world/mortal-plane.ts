@@ -59,7 +59,14 @@ export class MortalPlane implements AsyncDisposable {
     this.kill();
     // What it still wanted to write fails, which is the point.
     await this.plane.stop().catch(() => undefined);
-    await this.plane.startAgain();
+    for (;;) {
+      try {
+        return await this.plane.startAgain();
+      } catch (error) {
+        // Killed in its start, at the next of its kills.
+        if (!(error instanceof Killed)) throw error;
+      }
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
