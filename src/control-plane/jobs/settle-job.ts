@@ -91,7 +91,8 @@ export async function recordJobResult(
   }
   if (ahead !== undefined) return { intentMoved: true, redelivered: ahead.redelivered };
   if (await broughtAnew(trx, job, result, now)) return { intentMoved: false, redelivered: true };
-  return await moveIntent(trx, job, at, (intent) => judgeResult(intent, result, timing));
+  const isCarriedOut = result.outcome === 'succeeded';
+  return await moveIntent(trx, job, at, (intent) => judgeResult(intent, result, timing), isCarriedOut);
 }
 
 /**
@@ -153,6 +154,7 @@ async function moveIntent(
   job: JobRow,
   at: string,
   judge: (intent: JudgedIntent) => Verdict,
+  isCarriedOut = false,
 ): Promise<Settled> {
   const cluster = await findCluster(trx, job.cluster_id);
   if (cluster === undefined) return NOTHING;
@@ -164,7 +166,8 @@ async function moveIntent(
   // Numbered anew since: this job is of the number before.
   if (intent === undefined || intent.generation !== job.generation) return NOTHING;
   const verdict = judge(intent);
-  if (job.delivery_epoch < cluster.delivery_epoch && verdict.move !== 'removed') return NOTHING;
+  const isGone = isCarriedOut && verdict.move === 'removed';
+  if (job.delivery_epoch < cluster.delivery_epoch && !isGone) return NOTHING;
   switch (verdict.move) {
     case 'none':
       return NOTHING;

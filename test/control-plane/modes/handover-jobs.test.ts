@@ -139,7 +139,22 @@ describe.each(TEST_DATABASES)('the jobs of the way that a cluster leaves, on $na
     for (const { id } of open) await stage.store.write(async (trx) => await acknowledgeJob(trx, id, at));
     await stage.fence('gitops');
     for (const job of open) await result(stage, job, { outcome: 'succeeded' });
+    expect(open).toHaveLength(2);
     expect(await stage.intent(kept)).toMatchObject({ state: 'delivered' });
     expect(await stage.intent(removal)).toMatchObject({ state: 'removed' });
+  });
+
+  it('do not settle a removal that was given up because of the new epoch', async () => {
+    await using stage = await HandoverStage.open(await create(), { connectivity_mode: 'pull' });
+    stage.start();
+    await stage.accept();
+    const removal = await stage.accept({ action: 'uninstall' });
+    await expect.poll(async () => (await stage.intent(removal)).state, soon).toBe('delivered');
+    const [job] = (await stage.jobs()).filter(({ state }) => state !== 'closed');
+    await stage.store.write(async (trx) => await acknowledgeJob(trx, job?.id ?? '', 'now'));
+    await stage.fence('gitops');
+    await result(stage, job, { outcome: 'noop', error: 'source 1.2 is of delivery epoch 1; the cluster is at 2' });
+    expect(await stage.intent(removal)).toMatchObject({ state: 'delivered' });
+    expect(await stage.handovers()).toEqual([{ intent_id: removal, state: 'pending', reason: null }]);
   });
 });
