@@ -3,7 +3,7 @@ import type { ConnectivityMode } from '../../protocol/connectivity-mode.ts';
 import { clusterDirectory } from '../../delivery/gitops/layout.ts';
 import { bulkInsert } from '../store/bulk-insert.ts';
 import { raiseConfigRevision } from '../store/clusters.ts';
-import { lockRepository } from '../store/repositories.ts';
+import { findRepositoryById, lockRepository } from '../store/repositories.ts';
 import type { ClusterRow, Database, ModeHandoverRow, ModeSwitchRow } from '../store/schema.ts';
 import { bringCredentials, takeBackCredentials } from './credentials.ts';
 import { fenceOldWork } from './fence-old-work.ts';
@@ -86,7 +86,9 @@ export async function fenceBack(
   if (known === undefined) throw new Error(`the switch ${row.id} has nothing to go back to`);
   const { repository_id, git_directory, git_settings, desired_revision, trusted_revision } = known;
   // From gitops they were left as they are, and its layout may have been moved since.
-  const git = to === 'gitops' ? { repository_id, git_directory, git_settings } : {};
+  const isThere = repository_id !== null && (await findRepositoryById(trx, repository_id)) !== undefined;
+  const place = isThere ? { repository_id, git_directory } : { repository_id: null, git_directory: null };
+  const git = to === 'gitops' ? { ...place, git_settings } : {};
   const revisions = from === 'gitops' ? { desired_revision, trusted_revision } : {};
   const columns = { ...git, desired_revision: null, trusted_revision: null, ...revisions };
   const epoch = await raise(trx, cluster, from, columns, at);

@@ -3,8 +3,8 @@ import { layoutMoveOf } from '../store/layout-moves.ts';
 import { findPushCredential, findPushCredentialById } from '../store/push-credentials.ts';
 import { findRepositoryById, localName } from '../store/repositories.ts';
 import type { ClusterRow, Database, ModeHandoverRow, ModeSwitchRow } from '../store/schema.ts';
-import type { SwitchFacts } from './decide-switch.ts';
-import { optionsOf } from './mode-switch.ts';
+import type { DecidedSwitch, SwitchFacts } from './decide-switch.ts';
+import { beforeOf, optionsOf } from './mode-switch.ts';
 import { openProposalsOf } from './open-proposals.ts';
 
 /** Refused objects that a reason names. */
@@ -15,6 +15,12 @@ export type SeenFacts = Pick<SwitchFacts, 'contactMs' | 'probes'> & {
   /** A batch that was taken under an older epoch is being written by the control plane itself. */
   readonly isDelivering: boolean;
 };
+
+/** What of a switch's row a decision depends on. */
+export function decidedOf(row: ModeSwitchRow): DecidedSwitch {
+  const before = beforeOf(row);
+  return { ...row, epoch: before?.fenced ?? row.epoch, options: optionsOf(row), before };
+}
 
 /** What a decision about a switch depends on, read in its transaction. */
 export async function gatherFacts(

@@ -12,8 +12,8 @@ import { carryOutMove } from './carry-out-move.ts';
 import { confirmRows } from './confirm-rows.ts';
 import { ContactTime } from './contact-time.ts';
 import { decideSwitch, type SwitchLimits, type SwitchMove } from './decide-switch.ts';
-import { gatherFacts, silenceOf, type SeenFacts } from './gather-facts.ts';
-import { beforeOf, isOver, optionsOf } from './mode-switch.ts';
+import { decidedOf, gatherFacts, silenceOf, type SeenFacts } from './gather-facts.ts';
+import { isOver } from './mode-switch.ts';
 import type { TargetProbes } from './probe-target.ts';
 import { findSwitch, openSwitchIds } from './switch-rows.ts';
 
@@ -91,7 +91,7 @@ export class SwitchLoop {
     const seen = await this.#see(row, cluster, stop);
     const { limits } = this.#deps;
     const facts = await gatherFacts(store.db, row, cluster, seen);
-    const next = decideSwitch(decided(row), facts, clock.now(), limits);
+    const next = decideSwitch(decidedOf(row), facts, clock.now(), limits);
     if (next.kind === 'over' || next.kind === 'wait') return next.kind;
     // Decided again on what is there once nobody else changes it.
     const done = await store.write(async (trx): Promise<SwitchMove['kind']> => {
@@ -100,7 +100,7 @@ export class SwitchLoop {
       if (held === undefined || present === undefined) return 'over';
       if (turnOf(present) !== turnOf(row)) return 'wait';
       const now = clock.now();
-      const move = decideSwitch(decided(present), await gatherFacts(trx, present, held, seen), now, limits);
+      const move = decideSwitch(decidedOf(present), await gatherFacts(trx, present, held, seen), now, limits);
       if (move.kind !== 'over' && move.kind !== 'wait') {
         await carryOutMove(trx, present, held, move, now.toISOString());
       }
@@ -200,9 +200,4 @@ export class SwitchLoop {
 /** Another one after each move. */
 function turnOf({ state, phase, phase_since: since, epoch }: ModeSwitchRow): string {
   return `${state}/${phase}/${since}/${epoch}`;
-}
-
-function decided(row: ModeSwitchRow): Parameters<typeof decideSwitch>[0] {
-  const before = beforeOf(row);
-  return { ...row, epoch: before?.fenced ?? row.epoch, options: optionsOf(row), before };
 }

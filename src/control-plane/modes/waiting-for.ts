@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { ClusterRow, Database, ModeSwitchRow } from '../store/schema.ts';
 import { decideSwitch, DEFAULT_SWITCH_LIMITS } from './decide-switch.ts';
-import { gatherFacts } from './gather-facts.ts';
-import { beforeOf, isOver, optionsOf, probesOf } from './mode-switch.ts';
+import { decidedOf, gatherFacts } from './gather-facts.ts';
+import { isOver, probesOf } from './mode-switch.ts';
 
 /**
  * What a switch that is not over waits for, in words behind "waiting for", by the decision that its next step is taken by;
@@ -15,10 +15,10 @@ export async function waitingFor(
   now: Date,
 ): Promise<string | undefined> {
   if (isOver(row)) return undefined;
-  const probes = row.probes === null ? undefined : ({ state: 'later', probes: probesOf(row) } as const);
-  const before = beforeOf(row);
+  const found = probesOf(row);
+  const state = found.every(({ ok }) => ok) ? 'ready' : 'later';
+  const probes = row.probes === null ? undefined : ({ state, probes: found } as const);
   const facts = await gatherFacts(db, row, cluster, { contactMs: 0, probes, isDelivering: false });
-  const decided = { ...row, epoch: before?.fenced ?? row.epoch, options: optionsOf(row), before };
-  const move = decideSwitch(decided, facts, now, DEFAULT_SWITCH_LIMITS);
+  const move = decideSwitch(decidedOf(row), facts, now, DEFAULT_SWITCH_LIMITS);
   return move.kind === 'wait' ? move.for : undefined;
 }

@@ -63,5 +63,6 @@ async function modeHandovers(db: Kysely<unknown>): Promise<void> {
     .addForeignKeyConstraint('mode_handovers_switch', ['switch_id'], 'mode_switches', ['id'])
     .execute();
   await index(db, 'mode_handovers', ['state', 'cluster_id']);
+  await index(db, 'mode_handovers', ['cluster_id', 'epoch', 'state']);
   await index(db, 'mode_handovers', ['intent_id']);
 }
