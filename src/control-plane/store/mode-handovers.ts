@@ -93,9 +93,9 @@ export async function dropOvertakenHandovers(trx: Kysely<Database>, newer: Hande
     .where('namespace', '=', newer.namespace)
     .where('name', '=', newer.name)
     .where('generation', '<', newer.generation)
-    .where((eb) =>
-      eb.or([eb('state', '=', 'pending'), eb.and([eb('state', '=', 'delivered'), eb('action', '=', 'uninstall')])]),
-    )
+    // Said twice, so that the index of the states finds them.
+    .where('state', 'in', ['pending', 'delivered'])
+    .where((eb) => eb.or([eb('state', '=', 'pending'), eb('action', '=', 'uninstall')]))
     .execute();
 }
 
