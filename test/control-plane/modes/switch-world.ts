@@ -3,7 +3,7 @@ import { cancelSwitch } from '../../../src/control-plane/modes/cancel-switch.ts'
 import { DEFAULT_SWITCH_LIMITS, type SwitchMove } from '../../../src/control-plane/modes/decide-switch.ts';
 import { noteReportedEpoch } from '../../../src/control-plane/modes/note-reported-epoch.ts';
 import type { TargetProbes } from '../../../src/control-plane/modes/probe-target.ts';
-import { SwitchLoop } from '../../../src/control-plane/modes/switch-loop.ts';
+import { SwitchLoop, type SwitchLoopDeps } from '../../../src/control-plane/modes/switch-loop.ts';
 import { insertIntent } from '../../../src/control-plane/store/intents.ts';
 import { insertJob } from '../../../src/control-plane/store/jobs.ts';
 import { markHandedOver } from '../../../src/control-plane/store/mode-handovers.ts';
@@ -30,7 +30,7 @@ export class SwitchWorld implements AsyncDisposable {
   readonly clock = new ManualClock(START);
   readonly wakeups = new Wakeups({ clock: this.clock });
   probes: TargetProbes = READY;
-  probed = 0;
+  probeBy: SwitchLoopDeps['probe'] = async () => await Promise.resolve(this.probes);
   isDelivering = false;
   #ids = 0;
   readonly #database: TestDatabase;
@@ -129,10 +129,7 @@ export class SwitchWorld implements AsyncDisposable {
       clock: this.clock,
       logger: TEST_LOGGER,
       lastContact: { pending: () => undefined },
-      probe: async () => {
-        this.probed += 1;
-        return await Promise.resolve(this.probes);
-      },
+      probe: async (row, signal) => await this.probeBy(row, signal),
       isDelivering: async () => await Promise.resolve(this.isDelivering),
       limits: DEFAULT_SWITCH_LIMITS,
     });
