@@ -43,8 +43,8 @@ export function readPushFault(
   if (error.retryable) return { state: 'retry', message: said };
   if (isForbiddenByRbac(error)) {
     return waits(
-      `the account of push mode has no rights in namespace ${namespace}; a cluster admin applies what ` +
-        `'servicectl namespaces add ${namespace}' prints (${error.message})`,
+      `the account of push mode has no rights in namespace ${namespace}; a cluster admin makes it, and applies what ` +
+        `'servicectl clusters push-access' prints for this cluster (${error.message})`,
     );
   }
   if (error.reason === KIND_NOT_FOUND) return waits(`${said}; apply the definitions of the operator's installation`);
