@@ -29,6 +29,8 @@ export function judgeHandover(intent: DecidingIntent, to: ConnectivityMode): Han
     return { kind: 'leave', reason };
   }
   const isUnderWay = state === 'delivered' || state === 'applied';
+  // The cluster has it, and it waits to be delivered anew: the queue brings it, and nothing older may come before.
+  if (state === 'accepted') return { kind: 'nothing' };
   // One that has ended runs no second time.
   if (intent.target_kind === OPERATION_KIND) return isUnderWay ? { kind: 'hand-over' } : { kind: 'nothing' };
   if (state === 'removed') {
@@ -80,7 +82,7 @@ async function decidingIntents(
     .where((eb) =>
       eb.or([
         eb('state', 'in', ['delivered', 'applied', 'ready', 'removed']),
-        eb.and([eb('state', '=', 'failed'), eb('applied_at', 'is not', null)]),
+        eb.and([eb('state', 'in', ['failed', 'accepted']), eb('applied_at', 'is not', null)]),
       ]),
     );
   const rows = await db

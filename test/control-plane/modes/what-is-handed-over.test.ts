@@ -88,6 +88,9 @@ describe.each(TEST_DATABASES)('what is handed over, on $name', ({ create }) => {
       reason,
     });
     await world.intent({ id: 'd-1', name: 'd', generation: 1, state: 'accepted' });
+    // Applied, and delivered anew since its job expired.
+    await world.intent({ id: 'f-1', name: 'f', generation: 1, state: 'ready' });
+    await world.intent({ id: 'f-2', name: 'f', generation: 2, state: 'accepted', applied_at: at, action: 'update' });
     await world.intent({ id: 'e-1', name: 'e', namespace: 'other', generation: 1, state: 'ready' });
     await world.intent({ id: 'o-1', name: 'a', target_kind: 'Operation', action: 'operate', state: 'delivered' });
 
