@@ -12,7 +12,7 @@ const BENCHMARKS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ingest: [['ingest.ts'], ['ingest-postgres.ts']],
   jobs: [['jobs.ts']],
   security: [['payload-security.ts']],
-  modes: [['modes.ts']],
+  modes: [['modes.ts'], ['switch.ts']],
   'held-polls': [['held-polls.ts']],
   admission: [['admission-status.ts']],
   reconcile: [['reconcile.ts']],

@@ -11,7 +11,7 @@ import { systemClock } from '../src/runtime/clock.ts';
 import { DEFAULT_INTERVALS } from '../src/protocol/agent-config.ts';
 import type { SeenWrite } from './modes/cluster.ts';
 import { rowsOf, type ModeRow, type Sample } from './modes/figures.ts';
-import { bring, startStage, type BenchStage, type Member } from './modes/stage.ts';
+import { bring, isOurs, startStage, type BenchStage, type Member } from './modes/stage.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -89,11 +89,6 @@ function releaseMs(writes: readonly SeenWrite[]): number {
   const ready = releases.find(({ ready, generation }) => ready && generation === written?.generation);
   if (written === undefined || ready === undefined) throw new Error('the release was not written, or is not Ready');
   return ready.at - written.at;
-}
-
-/** Of the operator or the control plane; its Lease is renewed whether there is an intent or not. */
-function isOurs({ userAgent, resource }: SeenWrite): boolean {
-  return /^service-(?:operator|control-plane)\b/.test(userAgent) && resource !== 'leases';
 }
 
 function writesForEach(writes: readonly SeenWrite[], intents: number): Record<string, number> {

@@ -36,6 +36,8 @@ export interface IntentView {
 export interface Member {
   readonly mode: ConnectivityMode;
   readonly id: string;
+  /** Of its admin, as text. */
+  readonly kubeconfig: string;
   /** Everything that was written to it so far. */
   readonly writes: () => Promise<readonly SeenWrite[]>;
 }
@@ -46,7 +48,7 @@ export interface BenchStage extends AsyncDisposable {
 }
 
 /** A control plane, and for each mode a cluster, its release controller and its operator: all processes of their own. */
-export async function startStage(): Promise<BenchStage> {
+export async function startStage(modes: readonly ConnectivityMode[] = CONNECTIVITY_MODES): Promise<BenchStage> {
   await using started = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'bench-modes-'));
   started.defer(async () => await rm(folder, { recursive: true, force: true, maxRetries: 3 }));
@@ -73,7 +75,7 @@ export async function startStage(): Promise<BenchStage> {
   const catalog = join(ROOT, 'examples/first-app/catalog.yaml');
   await admin.call('PUT', '/catalog/podinfo', parse(readFileSync(catalog, 'utf8')));
   const members: Member[] = [];
-  for (const mode of CONNECTIVITY_MODES) {
+  for (const mode of modes) {
     const place = join(folder, mode);
     mkdirSync(place);
     members.push(await startMember(started, { mode, place, admin, baseUrl }));
@@ -107,13 +109,14 @@ async function startMember(
   await using api = connectCluster({ kubeconfig: source, userAgent: 'bench', clock: systemClock, random: Math.random });
   for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: 'bench' });
   started.use(await startReleaseController(place, kubeconfig));
+  const text = readFileSync(kubeconfig, 'utf8');
   const record = { slug: mode, connectivityMode: mode, allowedNamespaces: [NAMESPACE] };
   const created = await admin.call<{ cluster: { id: string }; registrationToken: string }>('POST', '/clusters', {
     ...record,
     displayName: mode,
     allowedCatalogEntries: ['podinfo'],
     allowedOperationTemplates: [],
-    ...(mode === 'push' ? { push: { kubeconfig: readFileSync(kubeconfig, 'utf8') } } : {}),
+    ...(mode === 'push' ? { push: { kubeconfig: text } } : {}),
   });
   const { id } = created.cluster;
   await prepareCluster(api, record, baseUrl, created.registrationToken);
@@ -122,6 +125,7 @@ async function startMember(
   return {
     mode,
     id,
+    kubeconfig: text,
     writes: async () => (await (await fetch(cluster.readyLine)).json()) as readonly SeenWrite[],
   };
 }
@@ -141,4 +145,9 @@ export async function bring(
     // Its times are the control plane's own: how often it is asked moves none of them.
     await systemClock.sleep(10);
   }
+}
+
+/** Of the operator or the control plane; its Lease is renewed whether there is an intent or not. */
+export function isOurs({ userAgent, resource }: SeenWrite): boolean {
+  return /^service-(?:operator|control-plane)\b/.test(userAgent) && resource !== 'leases';
 }
