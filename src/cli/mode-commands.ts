@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import { CliError, EXIT } from './cli-error.ts';
@@ -6,6 +5,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { followSwitch } from './follow-switch.ts';
+import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { listAll } from './list-all.ts';
 import { planText, switchesTable, switchText, type PlannedSwitch, type ShownSwitch } from './mode-text.ts';
 
@@ -137,23 +137,10 @@ function bodyOf(mode: string, options: ModeOptions): Record<string, unknown> {
   const git = { ...(repository === undefined ? {} : { repository }), ...(review === undefined ? {} : { review }) };
   return {
     mode,
-    ...(kubeconfig === undefined ? {} : { push: { kubeconfig: readKubeconfig(kubeconfig) } }),
+    ...(kubeconfig === undefined ? {} : { push: { kubeconfig: readKubeconfigFile(kubeconfig) } }),
     ...(Object.keys(git).length === 0 ? {} : { git }),
     ...(closeProposals === true ? { closeProposals } : {}),
   };
-}
-
-/** Never an argument: those are readable by all. */
-function readKubeconfig(file: string): string {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new CliError(EXIT.usage, `the kubeconfig ${file} cannot be read (${code})`);
-  }
-  if (text.trim() === '') throw new CliError(EXIT.usage, `the kubeconfig ${file} is empty`);
-  return text;
 }
 
 function modeIn(text: string): string {

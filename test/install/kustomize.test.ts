@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { readInstallFiles } from '../../src/install/install-files.ts';
 import { renderCrds, renderNamespaceGrant, renderOperator } from '../../src/install/render-install.ts';
+import { renderPushAccess } from '../../src/install/render-push-access.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 
 const missing = spawnSync('kubectl', ['version', '--client']).error !== undefined;
@@ -49,5 +50,11 @@ describe.skipIf(missing)('kubectl kustomize gives the objects of servicectl', ()
   it('for the grant of a namespace', () => {
     const { objects } = renderNamespaceGrant(files, { namespace: 'my-namespace' });
     expect(kustomize('templates/install/namespace')).toEqual(byName(objects));
+  });
+
+  it('for push mode, with and without what is optional', () => {
+    const { objects } = renderPushAccess({ slug: 'a', namespaces: [], renewable: true, tokenSecret: true });
+    const folders = ['push', 'push-renewal', 'push-token'].map((folder) => kustomize(`templates/install/${folder}`));
+    expect(Object.assign({}, ...folders)).toEqual(byName(objects));
   });
 });

@@ -14,10 +14,12 @@ const EVERY_MS = 30_000;
 const READY_EVERY_MS = 10 * 60_000;
 const OTHERWISE_EVERY_MS = 60_000;
 const SPREAD = 0.2;
-const AT_ONCE = 8;
+/** Each its own API server: hundreds that do not answer must not hold up the others for long. */
+const AT_ONCE = 32;
 /** In one turn, of those that are due. */
 const MAX_RENEWALS = 100;
-const LOOK_TIMEOUT_MS = 45_000;
+const RENEWAL_TIMEOUT_MS = 45_000;
+const LOOK_TIMEOUT_MS = 10_000;
 
 export type PushWatchDeps = RenewDeps & { readonly logger: Logger };
 
@@ -37,16 +39,27 @@ export class PushWatch {
     const { clock, logger } = this.#deps;
     const onError = (error: unknown): void =>
       logger.warn({ err: error }, 'push credentials not looked at; trying again');
-    await repeat({ everyMs: EVERY_MS, clock, onError }, async () => await this.turn(stop), stop);
+    const every = { everyMs: EVERY_MS, clock, onError };
+    // Looks at servers that are down take their time; a token that ends does not wait for them.
+    await Promise.all([
+      repeat(every, async () => await this.renew(stop), stop),
+      repeat(every, async () => await this.look(stop), stop),
+    ]);
   }
 
-  /** One turn. A second one with nothing due does nothing. */
-  async turn(stop: AbortSignal): Promise<void> {
+  /** Renews what is due. A second time with nothing due does nothing. */
+  async renew(stop: AbortSignal): Promise<void> {
     const { store, clock } = this.#deps;
-    const renewals = await pushCredentialsToRenew(store.db, clock.now().toISOString(), MAX_RENEWALS);
-    await this.#each(renewals, stop, async (row, signal) => await renewPushCredential(this.#deps, row, signal));
-    const due = (await pushCredentialsInUse(store.db)).filter((row) => this.#isDue(reachOf(row)));
-    await this.#each(due, stop, async ({ id }, signal) => await this.#look(id, signal));
+    const due = await pushCredentialsToRenew(store.db, clock.now().toISOString(), MAX_RENEWALS);
+    await this.#each(due, { stop, ms: RENEWAL_TIMEOUT_MS }, async (row, signal) => {
+      await renewPushCredential(this.#deps, row, signal);
+    });
+  }
+
+  /** Looks at the API servers whose turn it is. */
+  async look(stop: AbortSignal): Promise<void> {
+    const due = (await pushCredentialsInUse(this.#deps.store.db)).filter((row) => this.#isDue(reachOf(row)));
+    await this.#each(due, { stop, ms: LOOK_TIMEOUT_MS }, async ({ id }, signal) => await this.#look(id, signal));
   }
 
   #isDue(last: PushReach | undefined): boolean {
@@ -80,7 +93,7 @@ export class PushWatch {
   /** One cluster's trouble must not keep the others from their turn. */
   async #each<T extends { readonly id: string }>(
     rows: readonly T[],
-    stop: AbortSignal,
+    { stop, ms }: { readonly stop: AbortSignal; readonly ms: number },
     work: (row: T, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const left = rows.values();
@@ -88,7 +101,7 @@ export class PushWatch {
       for (const row of left) {
         stop.throwIfAborted();
         try {
-          await work(row, AbortSignal.any([stop, AbortSignal.timeout(LOOK_TIMEOUT_MS)]));
+          await work(row, AbortSignal.any([stop, AbortSignal.timeout(ms)]));
         } catch (error) {
           stop.throwIfAborted();
           this.#deps.logger.warn({ err: error, credentialId: row.id }, 'a push credential was not looked at');

@@ -79,7 +79,8 @@ function connect(): PushConnections {
 /** @param pushConnections of which one fails where a test says so */
 async function turn(pushConnections: Pick<PushConnections, 'connect'> = connections): Promise<void> {
   const watch = new PushWatch({ store, masterKey, pushConnections, clock, random: () => 0, logger: TEST_LOGGER });
-  await watch.turn(NEVER);
+  await watch.renew(NEVER);
+  await watch.look(NEVER);
 }
 
 async function given(seconds: number): Promise<string> {
