@@ -59,7 +59,7 @@ export class PushWatch {
   /** Looks at the API servers whose turn it is. */
   async look(stop: AbortSignal): Promise<void> {
     const due = (await pushCredentialsInUse(this.#deps.store.db)).filter((row) => this.#isDue(reachOf(row)));
-    await this.#each(due, { stop, ms: LOOK_TIMEOUT_MS }, async ({ id }, signal) => await this.#look(id, signal));
+    await this.#each(due, { stop, ms: LOOK_TIMEOUT_MS }, async ({ id }, signal) => await this.#look(id, signal, stop));
   }
 
   #isDue(last: PushReach | undefined): boolean {
@@ -69,7 +69,7 @@ export class PushWatch {
     return waited >= every * (1 - this.#deps.random() * SPREAD);
   }
 
-  async #look(id: string, signal: AbortSignal): Promise<void> {
+  async #look(id: string, signal: AbortSignal, stop: AbortSignal): Promise<void> {
     const { store, masterKey, clock } = this.#deps;
     const row = await findPushCredentialById(store.db, id);
     const cluster = row === undefined ? undefined : await findCluster(store.db, row.cluster_id);
@@ -85,7 +85,9 @@ export class PushWatch {
           : { state: 'failing', message: proof.message };
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      found = { state: error.status === 401 ? 'refused' : 'failing', message: error.message };
+      stop.throwIfAborted();
+      const message = signal.aborted ? `${row.server}: no answer within ${LOOK_TIMEOUT_MS / 1000} s` : error.message;
+      found = { state: error.status === 401 ? 'refused' : 'failing', message };
     }
     await storeReach(store, row, found, clock);
   }

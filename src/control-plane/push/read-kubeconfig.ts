@@ -100,7 +100,7 @@ function readYaml(text: string, refuse: Refuse): Entry {
     throw refuse(`is no kubeconfig: it has more than ${MAX_MARKS} lines and brackets`);
   let value: unknown;
   try {
-    const document = parseDocument(text, { merge: false, stringKeys: true, logLevel: 'silent' });
+    const document = parseDocument(text, { merge: false, stringKeys: true });
     // The parser's messages quote lines, which may be a credential.
     const [fault] = [...document.errors, ...document.warnings];
     if (fault !== undefined) {
