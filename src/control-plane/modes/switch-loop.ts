@@ -123,18 +123,25 @@ export class SwitchLoop {
       }
       while (this.#active.size >= MAX_ACTIVE) await Promise.race(this.#active.values());
       if (stop.aborted) break;
-      const work = this.#goOn(id, stop).finally(() => {
-        this.#active.delete(id);
-        // Something happened while it was looked at.
-        if (this.#again.delete(id)) this.#deps.wakeups.wake(MODES_TOPIC);
-      });
+      const work = this.#goOn(id, stop).finally(() => this.#active.delete(id));
       this.#active.set(id, work);
     }
     return ids.length > 0;
   }
 
-  /** Steps of one switch until it waits. Never rejects. */
+  /**
+   * Steps of one switch until it waits and nothing has happened while it was looked at. It alone is looked at again: two that
+   * wake all others would keep each other busy for ever. Never rejects.
+   */
   async #goOn(id: string, stop: AbortSignal): Promise<void> {
+    do {
+      this.#again.delete(id);
+      await this.#goOnOnce(id, stop);
+    } while (this.#again.has(id) && !stop.aborted);
+    this.#again.delete(id);
+  }
+
+  async #goOnOnce(id: string, stop: AbortSignal): Promise<void> {
     try {
       for (let moves = 0; moves < MAX_MOVES && !stop.aborted; moves += 1) {
         const kind = await this.step(id, stop);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { newEncryptionKey } from '../../conformance/agent-identity.ts';
 import { storeProposal } from '../proposals/stored-proposal.ts';
 import { INSTALL, RunningControlPlane, type Answer } from '../running-control-plane.ts';
@@ -7,14 +8,19 @@ import { registerAgent } from './running-agent.ts';
 let plane: RunningControlPlane;
 
 beforeAll(async () => {
-  plane = await RunningControlPlane.start();
+  plane = await RunningControlPlane.start(systemClock, { SERVICE_GIT_ALLOW_PRIVATE: 'true' });
   await plane.putPodinfo();
 });
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 /** A registered cluster that nothing was heard of for a day, so that its switches wait. */
-async function silentCluster(slug: string, connectivityMode = 'gitops', key: Record<string, unknown> = {}): Promise<string> {
-  const id = await plane.newCluster(slug, { connectivityMode });
+async function silentCluster(
+  slug: string,
+  connectivityMode = 'gitops',
+  key: Record<string, unknown> = {},
+  git?: object,
+): Promise<string> {
+  const id = await plane.newCluster(slug, { connectivityMode, ...(git === undefined ? {} : { git }) });
   await registerAgent(plane, slug, key);
   plane.execute(
     `UPDATE clusters SET last_contact_at = '2026-01-01T00:00:00.000Z', disconnected_at = '2026-01-02T00:00:00.000Z'
@@ -213,6 +219,32 @@ describe('a dry run', () => {
     expect(answer['switch'].plan).toMatchObject({ wouldStart: false });
     const { body: repositories } = await plane.call('GET', '/repositories');
     expect(JSON.stringify(repositories)).not.toContain('not-there');
+  });
+
+  it("says of another host's credential that it is withdrawn, who has it still, and where to delete it otherwise", async () => {
+    const write = { kind: 'token', token: 'a-token-of-nobody' };
+    await plane.call('PUT', '/repositories/lab', { url: 'https://127.0.0.1:1/acme/lab.git', host: 'git', write });
+    await silentCluster('lab-one', 'gitops', {}, { repository: 'lab' });
+    const alone = await ask('lab-one', { mode: 'pull', dryRun: true });
+    expect(alone.body['switch'].credentials.at(-1)).toEqual({
+      kind: 'repository',
+      name: 'lab',
+      change: 'withdrawn',
+      message:
+        'the operator is no longer given it; no other cluster uses it: delete it at 127.0.0.1:1, then here: servicectl repositories delete lab',
+    });
+    await silentCluster('lab-two', 'gitops', {}, { repository: 'lab' });
+    const shared = await ask('lab-one', { mode: 'pull', dryRun: true });
+    expect(shared.body['switch'].credentials.at(-1).message).toMatch(
+      /; it goes on for lab-two; this cluster had it too/,
+    );
+    await silentCluster('lab-three', 'pull');
+    const to = await ask('lab-three', { mode: 'gitops', git: { repository: 'lab' }, dryRun: true });
+    expect(to.body['switch'].probes).toEqual([
+      expect.objectContaining({ name: 'operator-credential', ok: true }),
+      expect.objectContaining({ name: 'repository', ok: false, message: expect.stringContaining('docs/git-hosts.md') }),
+      expect.objectContaining({ name: 'read-access', ok: true, warning: expect.stringContaining('public') }),
+    ]);
   });
 
   it('is refused for what the switch itself is refused for', async () => {
