@@ -9,7 +9,7 @@ import { durations, switchMode, type CredentialEnd, type ShownSwitch } from './s
 import { WriteCounter } from './write-counter.ts';
 
 const ROUND: readonly ConnectivityMode[] = ['push', 'gitops', 'pull'];
-export const APPLICATIONS = 50;
+const APPLICATIONS = 50;
 /** In flight when a switch begins. */
 const UPDATED = 5;
 const LOOK_MS = 100;
@@ -206,7 +206,7 @@ function linesOf(told: ToldSwitch): readonly string[] {
     `${told.from} → ${told.to}  ${told.state} after ${inSeconds(told.durationMs)}${told.reason === undefined ? '' : `: ${told.reason}`}`,
     `  UIDs kept    ${told.uidsKept} of ${told.uidsBefore}`,
     `  deletes      ${told.deleted.length}, of the 1 that was pending (${told.toGo})`,
-    `  writes       ${told.writes}, ${perObject}: its ownership moved, then applied; what was updated, once more`,
+    `  writes       ${told.writes}, ${perObject}${isOtherWriter(told) ? ': one moves its ownership, one applies it' : ''}`,
     `  in flight    ${UPDATED} updates and 1 uninstall, now ${intents.join(', ')}`,
     `  phases       ${told.phases.map(({ state, ms }) => `${state} ${inSeconds(ms)}`).join(' · ')}`,
     ...told.credentials.map(
@@ -214,6 +214,11 @@ function linesOf(told: ToldSwitch): readonly string[] {
     ),
     `  ${told.ok ? 'ok' : 'NOT AS EXPECTED'}`,
   ];
+}
+
+/** In push mode the control plane writes, in the others the operator does. */
+function isOtherWriter({ from, to }: ToldSwitch): boolean {
+  return (from === 'push') !== (to === 'push');
 }
 
 function nameOf(index: number): string {

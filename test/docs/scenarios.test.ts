@@ -8,6 +8,7 @@ const SCENARIOS = [
   ...Array.from({ length: 4 }, (_, index) => `S${index + 1}`),
   ...Array.from({ length: 10 }, (_, index) => `G${index + 1}`),
   ...Array.from({ length: 7 }, (_, index) => `R${index + 1}`),
+  ...Array.from({ length: 3 }, (_, index) => `M${index + 1}`),
 ];
 
 /** Scenario and files of each row of the table in docs/testing.md. */
@@ -15,7 +16,7 @@ function rows(): readonly { readonly scenario: string; readonly files: readonly 
   return readFileSync(join(ROOT, 'docs/testing.md'), 'utf8')
     .split('\n')
     .flatMap((line) => {
-      const scenario = /^\| ([ASGR]\d+) +\|/.exec(line)?.[1];
+      const scenario = /^\| ([ASGRM]\d+) +\|/.exec(line)?.[1];
       if (scenario === undefined) return [];
       return [{ scenario, files: [...line.matchAll(/`(test\/[^`]+)`/g)].map(([, file = '']) => file) }];
     });
@@ -35,7 +36,7 @@ it('lists each failure scenario once, with files whose tests are named after it'
 });
 
 it('lists every file of test/scenarios that tries one', () => {
-  const tried = readdirSync(join(ROOT, 'test/scenarios')).filter((file) => /^[asgr]\d+-.*\.test\.ts$/.test(file));
+  const tried = readdirSync(join(ROOT, 'test/scenarios')).filter((file) => /^[asgrm]\d+-.*\.test\.ts$/.test(file));
   const listed = new Set(rows().flatMap(({ files }) => files));
   expect(tried.filter((file) => !listed.has(`test/scenarios/${file}`))).toEqual([]);
 });

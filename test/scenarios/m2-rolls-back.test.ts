@@ -6,28 +6,32 @@ import { begin, deletes, endOf, expectKept, installed, request } from './mode-st
 
 const APPS = /\/applicationinstances\/[^/]+$/;
 
-it('M2: a way that fails its probe is not taken: the cluster stays in its mode and says why', async () => {
-  await using world = await ModeWorld.start({ mode: 'pull' });
-  const uids = await installed(world, 3);
-  const before = world.writes.length;
-  const { body: old } = await world.call('GET', `/clusters/${world.clusterId}`);
-  const kubeconfig = world.pushKubeconfig();
-  world.revokePushToken();
-  const answer = await world.requestMode('push', { push: { kubeconfig } });
-  expect(answer).toMatchObject({ status: 202 });
-  const end = await endOf(world, String(answer.body['switch'].id), 'rolled-back');
-  expect(end['reason']).toContain('401');
-  expect(end['probes']).toContainEqual(expect.objectContaining({ ok: false }));
-  await expectKept(world, 'pull', uids);
-  expect(world.writes.slice(before)).toEqual([]);
-  const { body: view } = await world.call('GET', `/clusters/${world.clusterId}`);
-  expect(view['deliveryEpoch']).toBe(old['deliveryEpoch']);
-  await expectWorking(world);
-});
+it(
+  'M2: a way that fails its probe is not taken: the cluster stays in its mode and says why',
+  { timeout: 180_000 },
+  async () => {
+    await using world = await ModeWorld.start({ mode: 'pull' });
+    const uids = await installed(world, 3);
+    const before = world.writes.length;
+    const { body: old } = await world.call('GET', `/clusters/${world.clusterId}`);
+    const kubeconfig = world.pushKubeconfig();
+    world.revokePushToken();
+    const answer = await world.requestMode('push', { push: { kubeconfig } });
+    expect(answer).toMatchObject({ status: 202 });
+    const end = await endOf(world, String(answer.body['switch'].id), 'rolled-back');
+    expect(end['reason']).toContain('401');
+    expect(end['probes']).toContainEqual(expect.objectContaining({ ok: false }));
+    await expectKept(world, 'pull', uids);
+    expect(world.writes.slice(before)).toEqual([]);
+    const { body: view } = await world.call('GET', `/clusters/${world.clusterId}`);
+    expect(view['deliveryEpoch']).toBe(old['deliveryEpoch']);
+    await expectWorking(world);
+  },
+);
 
 it(
   'M2: an API server that refuses after 3 of 10 objects gets the cluster back to pull mode',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     await using world = await ModeWorld.start({ mode: 'pull' });
     const uids = await installed(world, 10);
@@ -55,7 +59,7 @@ it(
   },
 );
 
-it('M2: a Git host that goes down half-way gets the cluster back to pull mode', { timeout: 60_000 }, async () => {
+it('M2: a Git host that goes down half-way gets the cluster back to pull mode', { timeout: 180_000 }, async () => {
   await using world = await ModeWorld.start({ mode: 'pull' });
   const uids = await installed(world, 4);
   const id = await request(world, 'gitops');
@@ -78,7 +82,7 @@ it('M2: a Git host that goes down half-way gets the cluster back to pull mode', 
 
 it(
   'M2: a field that belongs to a person gets the cluster back, and is named with whose it is',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     await using world = await ModeWorld.start({ mode: 'pull' });
     const uids = await installed(world, 4);

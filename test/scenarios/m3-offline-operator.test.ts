@@ -16,7 +16,7 @@ const DIRECTIONS: readonly (readonly [ConnectivityMode, ConnectivityMode])[] = [
 
 it.each(DIRECTIONS)(
   'M3: an operator that returns a day after a switch %s → %s finds it waiting, and it goes on',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (from, to) => {
     await using world = await ModeWorld.start({ mode: from });
     const { 'app-3': _going, ...uids } = await installed(world, 4);

@@ -33,7 +33,7 @@ export async function request(world: ModeWorld, to: ConnectivityMode): Promise<s
 
 /** The switch came to this end, which it explains. */
 export async function endOf(world: ModeWorld, id: string, state: string): Promise<Answer['body']> {
-  const end = await world.untilOver(id, 40_000);
+  const end = await world.untilOver(id, 90_000);
   if (end['state'] !== state) throw new Error(`it is not ${state}: ${JSON.stringify(end, null, 1)}`);
   return end;
 }

@@ -105,7 +105,7 @@ describe('POST /api/agent/events', () => {
     await using server = await AgentServer.start();
     const agent = await server.newAgent('prod-eu');
     const ready = { type: 'Ready', status: 'True', reason: 'HelmReleaseReady' } as const;
-    const by = (epoch: number): AgentEvent['source'] => ({ mode: 'gitops', epoch, generation: 1 });
+    const by = (epoch: number): NonNullable<AgentEvent['source']> => ({ mode: 'gitops', epoch, generation: 1 });
     const first = transition(ready, { sequence: '1.7', source: by(1) });
     const again = transition(ready, { sequence: '1.9', source: by(2) });
     for (const event of [first, again, first]) await server.post(agent, EVENTS, { events: [event] });

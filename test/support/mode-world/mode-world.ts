@@ -19,8 +19,8 @@ import { payloadWriteOf, type PayloadWrite } from './payload-writes.ts';
 /** Whom the push mode's kubeconfig is of. */
 const PUSH_USER = 'system:serviceaccount:service-system:service-control-plane';
 /** In real time, between two looks; and how much of the programs' time each of them lets pass. */
-const LOOK_MS = 15;
-const STEP_MS = 1500;
+const LOOK_MS = 20;
+const STEP_MS = 2500;
 
 export interface ModeWorldOptions {
   readonly mode: ConnectivityMode;
@@ -150,7 +150,7 @@ export class ModeWorld implements AsyncDisposable {
     look: () => Promise<T | undefined>,
     options: { readonly limitMs?: number } = {},
   ): Promise<T> {
-    const deadline = performance.now() + (options.limitMs ?? 15_000);
+    const deadline = performance.now() + (options.limitMs ?? 45_000);
     for (;;) {
       await this.bringBack(!this.line.isUp && !this.operator.isDead);
       const found = await look();
@@ -160,10 +160,15 @@ export class ModeWorld implements AsyncDisposable {
     }
   }
 
-  /** A moment of real time, and a longer one of the programs'. */
-  async pass(ms = STEP_MS): Promise<void> {
+  /**
+   * A moment of real time, and a longer one of the programs': the shorter the less they were idle, as their time is not to
+   * run away from what they have in hand on a slow machine.
+   */
+  async pass(ms?: number): Promise<void> {
+    const before = performance.eventLoopUtilization();
     await systemClock.sleep(LOOK_MS);
-    this.clock.skip(ms);
+    const { utilization } = performance.eventLoopUtilization(before);
+    this.clock.skip(ms ?? STEP_MS * Math.max(0.05, 1 - utilization));
   }
 
   /** Until the switch has come to its end. */

@@ -7,6 +7,8 @@ import { drawSchedule, type Schedule } from './schedule.ts';
 export const SCHEDULES_OF_A_WORLD = 20;
 const MODES = ['pull', 'gitops', 'push'] as const;
 const SEEDS = 1000;
+/** Most of a world is waiting. */
+const AT_ONCE = 4;
 
 /** What came of worlds that kept every promise. */
 export interface Tally {
@@ -16,15 +18,21 @@ export interface Tally {
   kills: number;
 }
 
-/** Plays worlds, some at once, as most of each is waiting. @throws Error with the seed of the first that broke a promise */
-export async function playWorlds(seeds: readonly number[], atOnce: number): Promise<Tally> {
+/** Plays worlds, some at once. @throws Error with the seed of the first that broke a promise */
+export async function playWorlds(seeds: readonly number[]): Promise<Tally> {
   const tally: Tally = { schedules: 0, active: 0, rolledBack: 0, kills: 0 };
   const left = seeds.values();
   const lane = async (): Promise<void> => {
     for (const seed of left) await playWorld(seed, tally);
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
   return tally;
+}
+
+/** One line, with the seeds. */
+export function toldOf(seeds: readonly number[], tally: Tally): string {
+  const { schedules, kills, active, rolledBack } = tally;
+  return `MODE_SEED ${seeds.join(' ')}: ${schedules} schedules, ${kills} kills armed; ${active} switches active, ${rolledBack} rolled back\n`;
 }
 
 /** One world from a mode of its seed, through its schedules. */
