@@ -98,6 +98,28 @@ describe('the loop of switches', () => {
     await running;
   });
 
+  it('comes to rest while several switches wait, however often it is woken meanwhile', async () => {
+    await secondCluster();
+    const repositoryId = await world.repository('fleet');
+    const one = await world.begin({ to: 'gitops', options: { git: { repositoryId } } });
+    const other = await world.begin({ clusterId: OTHER, to: 'gitops', options: { git: { repositoryId } } });
+    const running = world.loop().run(stop.now.signal);
+    await until(one.id, 'fencing');
+    await until(other.id, 'fencing');
+    const versions: number[] = [];
+    for (let turn = 0; turn < 100; turn += 1) {
+      if (turn < 3) world.wakeups.notify(MODES_TOPIC);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      setImmediate(resolve);
+      await promise;
+      versions.push(world.wakeups.version(MODES_TOPIC));
+    }
+    // Nobody has woken it since the third turn.
+    expect(versions.at(-1)).toBe(versions[2]);
+    stop.now.abort();
+    await running;
+  });
+
   it('goes on with the others when what is stored of one cannot be read', async () => {
     await secondCluster();
     const repositoryId = await world.repository('fleet');
