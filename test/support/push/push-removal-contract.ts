@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { withdrawMark } from '../../../src/kube/withdraw-mark.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { FIELD_MANAGER, META_FIELD_MANAGER } from '../../../src/resources/labels.ts';
 import { asDelivered } from '../../../src/resources/managed-object.ts';
@@ -97,6 +98,27 @@ export function pushesTombstones(start: () => Promise<StagedCluster>, startTimeo
   });
 
   it('does not delete what came by a newer delivery between its mark and its delete', async () => {
+    await installed({ name: 'overtaken' });
+    let writes = 0;
+    stage.mayWrite = async () => {
+      writes += 1;
+      if (writes !== 2) return true;
+      // By the operator, after a switch of mode that has gone on meanwhile.
+      const marked = (await stage.read('overtaken')) as KubeObject;
+      await withdrawMark(stage.admin, marked, META_FIELD_MANAGER);
+      const newer = item({ name: 'overtaken', id: 'int-1', epoch: 3 });
+      if (newer.kind === 'apply')
+        await stage.apply(asDelivered(newer.object, target.clusterId), 'service-control-plane');
+      return true;
+    };
+    expect(await stage.deliver(item({ ...UNINSTALL, name: 'overtaken' }))).toMatchObject([
+      { state: 'retry', alone: true, message: 'source 2.2 is older than 3.1, which is applied' },
+    ]);
+    expect((await stage.read('overtaken'))?.metadata.deletionTimestamp).toBeUndefined();
+    await letGo('overtaken');
+  });
+
+  it('lets a mark that it left stand against nothing that is delivered later, nor outlive it', async () => {
     await installed({ name: 'raced' });
     // The mark is the first write, and the delete the second.
     let asked = 0;
@@ -105,7 +127,6 @@ export function pushesTombstones(start: () => Promise<StagedCluster>, startTimeo
     stage.mayWrite = () => true;
     const marked = await stage.read('raced');
     expect(marked?.metadata.annotations?.['app.service.io/tombstone']).toBe('int-2');
-    // A mark that is left there stands against nothing that is delivered later, and does not outlive it.
     const next = item({ name: 'raced', id: 'int-3', generation: 3, chartVersion: '6.6.0' });
     expect(await stage.deliver(next)).toMatchObject([{ state: 'delivered', intentId: 'int-3' }]);
     const after = await stage.read('raced');

@@ -43,7 +43,7 @@ export class PushStage implements AsyncDisposable {
   /** Called after each GET of an object, before its answer is looked at. */
   afterGet: ((read: number) => Promise<void>) | undefined;
   /** What the database says. */
-  mayWrite: (epoch: number) => boolean = () => true;
+  mayWrite: (epoch: number) => boolean | Promise<boolean> = () => true;
   readonly #cluster: StagedCluster;
   readonly #connection: ClusterConnection;
   #reads = 0;
@@ -64,7 +64,7 @@ export class PushStage implements AsyncDisposable {
       api: this.#watched(),
       mayWrite: async (_clusterId, epoch) => {
         this.#writes += 1;
-        return await Promise.resolve(this.mayWrite(epoch));
+        return await this.mayWrite(epoch);
       },
       slots: new PushSlots({ clock: systemClock }),
     });
