@@ -10,7 +10,7 @@ const rows = table.split('\n').filter((line) => line.startsWith('| `'));
 
 describe('the table of the conditions of a Cluster', () => {
   it('has every one of them, and no other, with what to do', () => {
-    const types = rows.map((row) => /^\| `(\w+)=(?:True|False)`/.exec(row)?.[1]);
+    const types = rows.map((row) => /^\| `(\w+)=(?:True|False|Unknown)`/.exec(row)?.[1]);
     expect([...new Set(types.map(String))].sort()).toEqual([...CLUSTER_CONDITIONS].sort());
     const cells = rows.map(
       (row) =>
