@@ -4,7 +4,7 @@ import { INSTALL } from '../../control-plane/running-control-plane.ts';
 import { instanceRef, releaseRef, type TransportMember } from './transport-member.ts';
 import type { TransportWorld } from './transport-world.ts';
 
-const PAYLOAD_MANAGERS = ['service-operator', 'service-control-plane'];
+export const PAYLOAD_MANAGERS: readonly string[] = ['service-operator', 'service-control-plane'];
 /** What the operator posts about objects and jobs. */
 const REPORTS = /\/api\/agent\/(?:events|jobs\/[^/]+\/(?:status|result))$/;
 
