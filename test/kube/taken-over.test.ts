@@ -79,9 +79,9 @@ function takesOver(start: () => Promise<Started>): void {
     const values = { replicas: 2 };
     expect(await deliver('pull', 1, { source: '1.1', spec: { values } })).toBe('applied');
     const status = { conditions: [], source: { mode: 'pull', intentId: 'int-1' } };
-    const { metadata, ...rest } = anInstance();
-    const named = { ...rest, metadata: { name: metadata.name, namespace: 'shop' }, status };
-    await api.apply({ ...named, spec: undefined } as never, {
+    const { apiVersion, kind, metadata } = anInstance();
+    const withoutSpec = { apiVersion, kind, metadata: { name: metadata.name, namespace: 'shop' }, status };
+    await api.apply(withoutSpec, {
       fieldManager: STATUS_FIELD_MANAGER,
       force: true,
       subresource: 'status',
