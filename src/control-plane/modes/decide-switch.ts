@@ -42,8 +42,10 @@ export interface SwitchFacts {
   readonly oldWork: number;
   /** Of the present epoch. */
   readonly handovers: Readonly<Record<ModeHandoverRow['state'], number>>;
-  /** The first objects that were refused, and why; or that are waited for. */
+  /** The first objects that were refused, and why. */
   readonly refused: readonly string[];
+  /** The first that are still to be delivered, or to be reported. */
+  readonly awaited: readonly string[];
   /** In gitops mode the operator has applied what Git holds; true in the others. */
   readonly isRevisionApplied: boolean;
 }
@@ -180,7 +182,7 @@ function whyItCannotBegin(row: DecidedSwitch, facts: SwitchFacts, limits: Switch
 }
 
 function whyItFails(row: DecidedSwitch, facts: SwitchFacts, limits: SwitchLimits): string | undefined {
-  const { handovers, refused, contactMs } = facts;
+  const { handovers, refused, awaited, contactMs } = facts;
   if (row.state === 'fencing') {
     if (isReported(row, facts) || contactMs < limits.reportMs) return undefined;
     return `the operator is in contact and did not report delivery epoch ${row.epoch} within ${minutes(limits.reportMs)}; see that it runs a version that knows switches of mode`;
@@ -192,8 +194,14 @@ function whyItFails(row: DecidedSwitch, facts: SwitchFacts, limits: SwitchLimits
   const open = isDelivering ? handovers.pending : handovers.pending + handovers.delivered;
   if (open === 0 && (isDelivering || facts.isRevisionApplied)) return undefined;
   if (open === 0) return `the operator did not apply what Git holds within ${minutes(limit)}`;
-  const what = isDelivering ? 'could not be delivered' : 'were not reported by the operator';
-  return `${objects(open)} ${what} within ${minutes(limit)}`;
+  const was = open === 1 ? 'was' : 'were';
+  const what = isDelivering ? 'could not be delivered' : `${was} not reported by the operator`;
+  return `${objects(open)} ${what} within ${minutes(limit)}: ${named(awaited, open)}`;
+}
+
+function named(names: readonly string[], count: number): string {
+  const more = count - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }
 
 function isReported(row: DecidedSwitch, { reportedEpoch }: SwitchFacts): boolean {

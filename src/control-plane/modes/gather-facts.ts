@@ -7,7 +7,7 @@ import type { DecidedSwitch, SwitchFacts } from './decide-switch.ts';
 import { beforeOf, optionsOf } from './mode-switch.ts';
 import { openProposalsOf } from './open-proposals.ts';
 
-/** Refused objects that a reason names. */
+/** Objects that a reason names. */
 const MAX_NAMED = 3;
 
 /** Facts that are not in the database. */
@@ -31,6 +31,10 @@ export async function gatherFacts(
 ): Promise<SwitchFacts> {
   const isBegun = row.phase !== 'requested' && row.phase !== 'probing';
   const handovers = await countHandovers(db, cluster);
+  const refused = handovers.refused === 0 ? [] : await firstOf(db, cluster, ['refused']);
+  const open: readonly ModeHandoverRow['state'][] = row.state === 'confirming' ? ['pending', 'delivered'] : ['pending'];
+  const isAwaited = isBegun && open.some((state) => handovers[state] > 0);
+  const awaited = isAwaited ? await firstOf(db, cluster, open) : [];
   return {
     silence: silenceOf(cluster),
     contactMs,
@@ -41,7 +45,8 @@ export async function gatherFacts(
     obstacle: isBegun ? undefined : await obstacleOf(db, row, cluster),
     oldWork: (isBegun ? await openOldJobs(db, cluster) : 0) + (isDelivering ? 1 : 0),
     handovers,
-    refused: handovers.refused === 0 ? [] : await firstRefused(db, cluster),
+    refused: refused.map(({ object, reason }) => `${object}: ${reason}`),
+    awaited: awaited.map(({ object }) => object),
     isRevisionApplied: cluster.connectivity_mode !== 'gitops' || cluster.applied_revision === cluster.desired_revision,
   };
 }
@@ -111,17 +116,24 @@ async function countHandovers(
   return counts;
 }
 
-async function firstRefused(db: Kysely<Database>, cluster: ClusterRow): Promise<string[]> {
+async function firstOf(
+  db: Kysely<Database>,
+  cluster: ClusterRow,
+  states: readonly ModeHandoverRow['state'][],
+): Promise<{ readonly object: string; readonly reason: string | null }[]> {
   const rows = await db
     .selectFrom('mode_handovers')
     .select(['target_kind', 'namespace', 'name', 'reason'])
     .where('cluster_id', '=', cluster.id)
     .where('epoch', '=', cluster.delivery_epoch)
-    .where('state', '=', 'refused')
+    .where('state', 'in', states)
     .orderBy('target_kind')
     .orderBy('namespace')
     .orderBy('name')
     .limit(MAX_NAMED)
     .execute();
-  return rows.map(({ target_kind: kind, namespace, name, reason }) => `${kind} ${namespace}/${name}: ${reason}`);
+  return rows.map(({ target_kind: kind, namespace, name, reason }) => ({
+    object: `${kind} ${namespace}/${name}`,
+    reason,
+  }));
 }

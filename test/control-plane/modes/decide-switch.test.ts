@@ -73,9 +73,9 @@ const TABLE: readonly [name: string, row: Row, facts: Facts, kind: string, why?:
   [
     'goes back when deliveries take too long',
     HANDING,
-    { ...AT_2, handovers: { ...NOTHING, pending: 1 }, contactMs: LIMITS.handOverMs },
+    { ...AT_2, handovers: { ...NOTHING, pending: 1 }, awaited: ['web'], contactMs: LIMITS.handOverMs },
     'fence-back',
-    '1 object could not be delivered within 10 minutes',
+    '1 object could not be delivered within 10 minutes: web',
   ],
   ['is not late with all delivered', HANDING, { ...AT_2, contactMs: LIMITS.handOverMs }, 'confirm'],
   ['goes back on a cancel', { ...HANDING, cancelled_by: 'a' }, AT_2, 'fence-back', 'cancelled'],
@@ -95,9 +95,9 @@ const TABLE: readonly [name: string, row: Row, facts: Facts, kind: string, why?:
   [
     'goes back without reports in time',
     CONFIRMING,
-    { ...AT_2, handovers: { ...NOTHING, delivered: 2 }, contactMs: LIMITS.confirmMs },
+    { ...AT_2, handovers: { ...NOTHING, delivered: 2 }, awaited: ['web'], contactMs: LIMITS.confirmMs },
     'fence-back',
-    '2 objects were not reported by the operator within 10 minutes',
+    '2 objects were not reported by the operator within 10 minutes: web and 1 more',
   ],
   [
     'goes back when Git is not applied in time',

@@ -49,6 +49,7 @@ export function switchFacts(facts: Partial<SwitchFacts>): SwitchFacts {
     oldWork: 0,
     handovers: NOTHING,
     refused: [],
+    awaited: [],
     isRevisionApplied: true,
     ...facts,
   };
