@@ -89,6 +89,24 @@ describe('a switch', () => {
     expect(job).toEqual({ state: 'closed', outcome: 'noop' });
   });
 
+  it('goes back when the operator does not report what was brought, and names it', async () => {
+    const id = await toPush();
+    await world.report(2);
+    await world.goOn(id);
+    await world.deliver();
+    const loop = world.loop();
+    await loop.step(id);
+    await loop.step(id);
+    expect((await world.row(id)).state).toBe('confirming');
+    await world.inContact(9, loop, id);
+    expect((await world.row(id)).state).toBe('confirming');
+    await world.inContact(1, loop, id);
+    expect(await world.row(id)).toMatchObject({
+      state: 'rolling-back',
+      reason: '1 object was not reported by the operator within 10 minutes: ApplicationInstance shop/web',
+    });
+  });
+
   it('lets a batch that the control plane itself is pushing end first', async () => {
     world = await SwitchWorld.open(create, { connectivity_mode: 'push' });
     await world.pushCredential('push-1', 'current');
