@@ -108,6 +108,8 @@ it.each(['gitops', 'pull'] as const)(
     const planted = secretText();
     await plant(stage, mode, planted);
 
+    await failByPush(stage, remember);
+
     // The command line fails too, with keys that do not fit.
     const wrongKey = join(stage.folder, 'wrong.json');
     await run(stage, 'recovery-key', 'create', '--replace', '--out', wrongKey);
@@ -216,4 +218,42 @@ async function run({ plane, folder, errors }: LeakStage, ...args: string[]): Pro
   const env = { SERVICECTL_SERVER: plane.url, SERVICECTL_TOKEN_FILE: tokenFile };
   const keep = (text: string): void => void errors.push(text);
   return await servicectl(args, { env, out: keep, err: keep });
+}
+
+/** A kubeconfig that is refused, one that is taken, a probe and a delivery by it that reach nobody. */
+async function failByPush(stage: LeakStage, remember: (name: string, secret: string) => string): Promise<void> {
+  const { plane } = stage;
+  const token = remember('push token', `push-${randomBytes(24).toString('base64url')}`);
+  const proxy = remember('password of a proxy', `proxy-${randomBytes(24).toString('base64url')}`);
+  const kubeconfig = (user: object): string =>
+    JSON.stringify({
+      clusters: [
+        { name: 'c', cluster: { server: 'https://127.0.0.1:1', 'proxy-url': `http://me:${proxy}@127.0.0.1:1` } },
+      ],
+      users: [{ name: 'u', user }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    });
+  const record = {
+    slug: 'pushed',
+    displayName: 'pushed',
+    allowedNamespaces: ['shop'],
+    allowedCatalogEntries: ['podinfo'],
+    allowedOperationTemplates: [],
+    connectivityMode: 'push',
+  };
+  const refused = { kubeconfig: kubeconfig({ token, exec: { command: token } }) };
+  expect(await stage.fail('POST', '/clusters', { ...record, push: refused })).toBe(400);
+  expect(
+    (await plane.call('POST', '/clusters', { ...record, push: { kubeconfig: kubeconfig({ token }) } })).status,
+  ).toBe(201);
+  expect((await plane.call('POST', '/clusters/pushed/intents', INSTALL)).status).toBe(202);
+  expect(await stage.fail('PUT', '/clusters/pushed/push-credential', refused)).toBe(400);
+  const file = join(stage.folder, 'push.kubeconfig');
+  writeFileSync(file, kubeconfig({ token }));
+  await run(stage, 'clusters', 'push-credential', 'pushed', '--kubeconfig', file);
+  await run(stage, 'clusters', 'push-credential', 'pushed', '--probe');
+  rmSync(file);
+  await expect
+    .poll(async () => (await plane.call('GET', '/clusters/pushed')).body['push'].state, { timeout: 10_000 })
+    .toBe('failing');
 }
