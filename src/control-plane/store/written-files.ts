@@ -48,8 +48,9 @@ export async function writtenIntents(
   for (const { handoverState, receipt, epoch, delivery_epoch: present, at, ...intent } of handed) {
     if (handoverState === 'pending' && epoch === present) written.delete(intent.id);
     const { commit } = JSON.parse(receipt ?? '{}') as { readonly commit?: string };
+    if (commit === undefined || at < (since.get(intent.cluster_id) ?? '')) continue;
     // Delivered anew since, because the repository had lost it.
-    if (commit === undefined || (written.get(intent.id)?.at ?? '') > at) continue;
+    if ((written.get(intent.id)?.at ?? '') > at) continue;
     written.set(intent.id, { ...intent, commit, at });
   }
   return [...written.values()].map(({ at: _at, ...intent }) => intent);

@@ -39,6 +39,12 @@ describe.each(TEST_DATABASES)('what Git must hold of a cluster that was switched
       [first]: `commit of ${first} at 3`,
       [second]: `commit of ${second} at 3`,
     });
+    await stage.move('pull');
+    await handedOver(stage);
+    await stage.change('intents', { state: 'removed' });
+    await stage.move('gitops');
+    // Nothing of them was brought this time: what was brought at another time may be of another repository.
+    expect(await inGit(stage)).toEqual({});
   });
 
   it('is what was delivered since, where the repository had lost what the switch brought', async () => {
