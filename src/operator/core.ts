@@ -7,6 +7,7 @@ import type { JobSubject } from '../delivery/pull/read-job.ts';
 import type { Reporter, StatusChange } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
+import { endsToRepeat } from '../reconcile/ends-to-repeat.ts';
 import { createApplyLoop, type ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
@@ -74,10 +75,13 @@ export class Core {
   readonly #policyListeners: (() => void)[] = [];
   #reconciler: Reconciler | undefined;
   #lastWishes: string | undefined;
+  /** When the control plane last answered an earlier process. */
+  readonly #lastAnswer: string | undefined;
   #signal: AbortSignal | undefined;
 
   constructor(deps: CoreDeps) {
     this.#deps = deps;
+    this.#lastAnswer = deps.cluster().status?.lastContactTime;
     const { api, clock, logger, random, policy, namespace, reporter } = deps;
     this.#inventory = new Inventory({ api, logger, namespace, clusterId: () => policy().clusterId });
     this.#source = new GitSource({
@@ -195,7 +199,11 @@ export class Core {
     this.#reconciler = reconciler;
     try {
       reconciler.synced(signal).then(
-        () => this.#deps.onRunning(),
+        () => {
+          const ends = endsToRepeat(this.#inventory.allDeleted(), this.#lastAnswer, policy().mode);
+          for (const end of ends) reporter.statusChanged(end);
+          this.#deps.onRunning();
+        },
         () => undefined,
       );
       const source = this.#deps.jobs;

@@ -107,6 +107,11 @@ export class Inventory {
     return this.#deleted.get(objectKey(ref));
   }
 
+  /** What is remembered of all that went. */
+  allDeleted(): readonly DeletedRecord[] {
+    return [...this.#deleted.values()];
+  }
+
   /** How many went since then because their files had vanished, which nobody had accepted. */
   prunedSince(time: Date): number {
     const from = time.toISOString();

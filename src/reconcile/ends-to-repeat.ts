@@ -1,0 +1,36 @@
+import type { StatusChange } from '../events/report/reporter.ts';
+import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { DeletedRecord } from './inventory-record.ts';
+
+/** From the report of an end to its post. */
+const MARGIN_MS = 60_000;
+
+/**
+ * The ends of uninstalled objects that a process before this one reported, and may not have posted any more: it ended, or lost
+ * its Lease, while the control plane was away. A status is found in its object again; an end stands nowhere but here, and
+ * the intent behind it waits for it. The control plane knows an end by its key, and by the time and message given here,
+ * however often it is told.
+ *
+ * @param lastAnswer of the control plane to an earlier process, RFC 3339; absent: none is known
+ */
+export function endsToRepeat(
+  deleted: readonly DeletedRecord[],
+  lastAnswer: string | undefined,
+  mode: ConnectivityMode,
+): StatusChange[] {
+  const from = lastAnswer === undefined ? 0 : Date.parse(lastAnswer) - MARGIN_MS;
+  return deleted.flatMap(({ apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId }) => {
+    if (intentId === undefined || Date.parse(at) < from) return [];
+    const message = 'the object is not in the cluster';
+    const ended = { type: 'Ready', status: 'False', reason: Reason.Uninstalled, message } as const;
+    return [
+      {
+        ref: { apiVersion, kind, namespace, name },
+        before: [],
+        after: [{ ...ended, lastTransitionTime: at }],
+        source: { mode, epoch, generation, intentId },
+      },
+    ];
+  });
+}
