@@ -62,6 +62,8 @@ describe('POST /clusters/{id}/mode', () => {
     expect(cluster['connectivityMode']).toBe('gitops');
     const condition = cluster['conditions'].find(({ type }: { type: string }) => type === 'Switching');
     expect(condition).toMatchObject({ status: 'True', reason: 'SwitchUnderWay' });
+    const dry = await ask('first', { mode: 'pull', dryRun: true });
+    expect([dry.status, dry.body['switchId']]).toEqual([409, asked.body['switch'].id]);
     const other = await ask('first', { mode: 'gitops' });
     expect([other.status, other.body['switchId']]).toEqual([409, asked.body['switch'].id]);
   });

@@ -35,7 +35,11 @@ export function modeRoutes(app: HttpServer, deps: AdminDeps): void {
       const admin = adminOf(request);
       const { dryRun, ...wish } = request.body;
       const cluster = await requireCluster(store.db, admin.organization.id, request.params.cluster);
-      const same = dryRun === true ? undefined : await sameSwitchUnderWay(store.db, cluster, wish);
+      const same = await sameSwitchUnderWay(store.db, cluster, wish);
+      if (same !== undefined && dryRun === true) {
+        const message = `cluster ${cluster.slug} is being switched to ${same.to_mode} by ${same.id} (${same.state}) already`;
+        throw new AppError('conflict', message, { extra: { switchId: same.id } });
+      }
       if (same !== undefined) return await reply.code(202).send({ switch: await view(cluster, same) });
       const asked = await readWish(store.db, admin, cluster, wish, deps.clock.now());
       if (asked.review !== undefined) changeGitSettings(cluster.git_settings, { review: asked.review });
