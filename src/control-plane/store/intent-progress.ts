@@ -65,6 +65,17 @@ export async function catchUpWithReports(
   if (moves.length > 0) await moveIntentRows(trx, clusterId, at, moves);
 }
 
+/** Nobody will report the end of what was not there: what was made of it, if a person deleted it by hand, stays. */
+export async function endAbsent(trx: Kysely<Database>, intentId: string): Promise<void> {
+  await trx
+    .updateTable('intents')
+    .set({ state: 'removed' })
+    .where('id', '=', intentId)
+    .where('action', '=', 'uninstall')
+    .where('state', 'in', ['delivered', 'applied'])
+    .execute();
+}
+
 /** Current status as far as it came from the intent, as one event. */
 async function statusAbout(
   trx: Kysely<Database>,

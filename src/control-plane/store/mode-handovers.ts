@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
+import { endAbsent } from './intent-progress.ts';
 import type { Database, IntentRow, ModeHandoverRow } from './schema.ts';
 
 type Delivered = Extract<Receipt, { readonly state: 'delivered' }>;
@@ -44,6 +45,7 @@ export async function storeHandoverReceipt(
 ): Promise<boolean> {
   if (receipt.state === 'delivered') {
     await markHandedOver(trx, intent, receipt, at);
+    if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
     return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
   }
   // The target holds a newer intent of the object than this one: right when there is one.

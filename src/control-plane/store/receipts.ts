@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
-import { catchUpWithReports } from './intent-progress.ts';
+import { catchUpWithReports, endAbsent } from './intent-progress.ts';
 import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
@@ -74,7 +74,7 @@ export async function storeReceipt(
     .where('delivered_at', 'is', null)
     .execute();
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
-  if (receipt.isAbsent === true) await endAbsent(trx, intent);
+  if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
   await trx
     .updateTable('intents')
     .set({ state: 'superseded' })
@@ -102,15 +102,4 @@ async function isOvertaken(trx: Kysely<Database>, intent: DeliveredIntent): Prom
     .where('delivered_at', 'is not', null)
     .executeTakeFirst();
   return newer !== undefined;
-}
-
-/** Nobody will report the end of what was not there: what was made of it, if a person deleted it by hand, stays. */
-async function endAbsent(trx: Kysely<Database>, { id }: Pick<DeliveredIntent, 'id'>): Promise<void> {
-  await trx
-    .updateTable('intents')
-    .set({ state: 'removed' })
-    .where('id', '=', id)
-    .where('action', '=', 'uninstall')
-    .where('state', 'in', ['delivered', 'applied'])
-    .execute();
 }
