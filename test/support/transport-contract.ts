@@ -15,7 +15,7 @@ import { TRANSPORTS } from './transport-contract/transports.ts';
  * each with an application of its own.
  */
 export function transportContract(start: () => Promise<TransportCluster>): void {
-  describe.each(TRANSPORTS)('by $mode', { timeout: 60_000 }, (transport) => {
+  describe.each(TRANSPORTS)('by $mode', { timeout: 120_000 }, (transport) => {
     let world: TransportWorld | undefined;
     const current = (): TransportWorld => {
       if (world === undefined) throw new Error('the programs did not start');
@@ -26,7 +26,7 @@ export function transportContract(start: () => Promise<TransportCluster>): void 
     }, START_TIMEOUT_MS);
     afterAll(async () => {
       await world?.[Symbol.asyncDispose]();
-    });
+    }, 60_000);
     describe('delivering', () => {
       describeDelivering(current);
     });

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { ManagedFieldsEntry } from '../../../src/resources/kube-object.ts';
 import { INSTALL } from '../../control-plane/running-control-plane.ts';
-import { instanceRef, releaseRef, type TransportMember } from './transport-member.ts';
+import { instanceRef, releaseRef, WITHIN, type TransportMember } from './transport-member.ts';
 import type { TransportWorld } from './transport-world.ts';
 
 export const PAYLOAD_MANAGERS: readonly string[] = ['service-operator', 'service-control-plane'];
@@ -80,7 +80,7 @@ export function describeDelivering(current: () => TransportWorld): void {
     try {
       const id = await member.accept({ ...INSTALL, name: 'silent' });
       await member.until(id, 'delivered');
-      await vi.waitFor(async () => await member.read(instanceRef('silent')), 10_000);
+      await vi.waitFor(async () => await member.read(instanceRef('silent')), WITHIN);
       await member.untilSays(instanceRef('silent'), 'Ready', 'True HelmReleaseReady');
       expect((await member.intent(id))['state']).toBe('delivered');
       member.contact.fault = () => undefined;

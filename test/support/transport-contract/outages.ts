@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { INSTALL } from '../../control-plane/running-control-plane.ts';
-import { instanceRef, releaseRef } from './transport-member.ts';
+import { instanceRef, releaseRef, WITHIN } from './transport-member.ts';
 import type { TransportWorld } from './transport-world.ts';
 
 export function describeOutages(current: () => TransportWorld): void {
@@ -15,13 +15,10 @@ export function describeOutages(current: () => TransportWorld): void {
         { spec: { chartRef: { name: 'somebody-elses' } } },
         { fieldManager: 'eve' },
       );
-      await vi.waitFor(
-        async () => {
-          const { spec } = await member.read(releaseRef('alone'));
-          expect(spec).toMatchObject({ chartRef: { name: 'alone' } });
-        },
-        { timeout: 10_000, interval: 20 },
-      );
+      await vi.waitFor(async () => {
+        const { spec } = await member.read(releaseRef('alone'));
+        expect(spec).toMatchObject({ chartRef: { name: 'alone' } });
+      }, WITHIN);
     } finally {
       await plane.startAgain();
     }
@@ -52,7 +49,7 @@ export function describeOutages(current: () => TransportWorld): void {
     operatorGate.shut();
     pushGate.shut();
     const id = await member.accept({ ...INSTALL, name: 'unreached' });
-    await vi.waitFor(() => expect(operatorGate.turnedAway + pushGate.turnedAway).toBeGreaterThan(2), 10_000);
+    await vi.waitFor(() => expect(operatorGate.turnedAway + pushGate.turnedAway).toBeGreaterThan(2), WITHIN);
     expect(['accepted', 'delivered']).toContain((await member.intent(id))['state']);
     operatorGate.open();
     pushGate.open();

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { INSTALL } from '../../control-plane/running-control-plane.ts';
-import { instanceRef, releaseRef, sourceRef } from './transport-member.ts';
+import { instanceRef, releaseRef, sourceRef, WITHIN } from './transport-member.ts';
 import type { TransportWorld } from './transport-world.ts';
 
 export function describeRemoving(current: () => TransportWorld): void {
@@ -39,7 +39,7 @@ export function describeRemoving(current: () => TransportWorld): void {
     const before = await member.uidOf(instanceRef('orphan'));
     const release = await member.uidOf(releaseRef('orphan'));
     await member.cluster.admin.delete(instanceRef('orphan'));
-    await vi.waitFor(async () => expect(await member.uidOf(instanceRef('orphan'))).not.toBe(before), 10_000);
+    await vi.waitFor(async () => expect(await member.uidOf(instanceRef('orphan'))).not.toBe(before), WITHIN);
     await member.bring({ ...INSTALL, action: 'update', name: 'orphan', chartVersion: '6.6.1' }, 'ready');
     expect(await member.uidOf(releaseRef('orphan'))).toBe(release);
     expect(

@@ -20,7 +20,8 @@ import { SHOP, type TransportCluster } from './transport-cluster.ts';
 import type { Transport } from './transports.ts';
 
 const logger = createLogger('test', 'silent');
-const WITHIN = { timeout: 20_000, interval: 20 };
+/** Every step is asked for until it is there: patience costs nothing where all goes well. */
+export const WITHIN = { timeout: 40_000, interval: 20 };
 
 export const instanceRef = (name: string): ObjectRef => ({
   apiVersion: APPS_API_VERSION,

@@ -4,7 +4,7 @@ import { RunningControlPlane } from '../../control-plane/running-control-plane.t
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { freePorts } from '../real-cluster/free-ports.ts';
 import { sandboxCluster, type TransportCluster } from './transport-cluster.ts';
-import { instanceRef, TransportMember } from './transport-member.ts';
+import { instanceRef, TransportMember, WITHIN } from './transport-member.ts';
 import type { Transport } from './transports.ts';
 
 /** What the parts of one application are written as. */
@@ -72,7 +72,7 @@ export class TransportWorld implements AsyncDisposable {
         at: lastTransitionTime,
       }));
       expect(known).toEqual(expect.arrayContaining(said));
-    }, 15_000);
+    }, WITHIN);
   }
 
   async marks(name: string): Promise<Marks> {
