@@ -130,8 +130,8 @@ async function newCluster(slug: string, url: string): Promise<string> {
   return `c-${slug}`;
 }
 
-async function accept(clusterId: string, name: string): Promise<string> {
-  const request = { ...INSTALL, name } as never;
+async function accept(clusterId: string, name: string, asked: object = INSTALL): Promise<string> {
+  const request = { ...asked, name } as never;
   const deps = { store, wakeups, clock, randomBytes, masterKey: { derive: () => new Uint8Array(32) }, valuesChecker };
   return (await acceptIntent(deps, { clusterId, request, requestedBy: 'admin', requestKey: undefined })).id;
 }
@@ -183,4 +183,11 @@ it('delivers to a healthy cluster while a hundred hang or refuse, and waits for 
   const later = await accept(healthy, 'later');
   await expect.poll(async () => await stateOf(later), soon).toBe('delivered');
   expect(new Set(await Promise.all(dead.map(stateOf)))).toEqual(new Set(['accepted']));
+
+  // Nobody is there to report it: what is absent has been removed.
+  const instance = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationInstance', namespace: 'shop' };
+  await using admin = connect(sandbox.url, systemClock);
+  await admin.delete({ ...instance, name: 'later' });
+  const end = await accept(healthy, 'later', { action: 'uninstall', namespace: 'shop' });
+  await expect.poll(async () => await stateOf(end), soon).toBe('removed');
 }, 60_000);
