@@ -46,7 +46,8 @@ export async function playSchedule(world: ModeWorld, fleet: Fleet, schedule: Sch
   };
   const played = await world.until('rest', rest, { limitMs: LIMIT_MS }).catch(async (error: unknown) => {
     const switches = await Promise.all(play.switches.map(async (id) => await world.switchOf(id)));
-    throw new Error(`never at rest: ${JSON.stringify(open)}\n${JSON.stringify(switches, null, 1)}`, { cause: error });
+    const intents = await fleet.open();
+    throw new Error(`never at rest: ${JSON.stringify([open, intents])}\n${JSON.stringify(switches, null, 1)}`, { cause: error });
   });
   world.plane.writes.arm([]);
   world.operator.writes.arm([]);
