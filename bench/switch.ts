@@ -47,7 +47,6 @@ interface Switched {
 const switched: Switched[] = [];
 for (const count of options.applications.split(',')) switched.push(...(await goRound(Number(count))));
 if (options.json) process.stdout.write(`${JSON.stringify(switched, null, 2)}\n`);
-else process.stdout.write(`${switched.map((one) => textOf(one)).join('\n')}\n`);
 
 async function goRound(applications: number): Promise<Switched[]> {
   await using stage = await startStage(['pull']);
@@ -62,7 +61,11 @@ async function goRound(applications: number): Promise<Switched[]> {
     }),
   );
   const results: Switched[] = [];
-  for (const to of ROUND) results.push(await switchTo(stage, member, to, applications));
+  for (const to of ROUND) {
+    const result = await switchTo(stage, member, to, applications);
+    if (!options.json) process.stdout.write(`${textOf(result)}\n`);
+    results.push(result);
+  }
   return results;
 }
 
