@@ -97,6 +97,22 @@ async function decidingIntents(
     .select(['object.id', 'object.target_kind', 'object.namespace', 'object.name', 'object.generation'])
     .select(['object.action', 'object.state', 'object.reason', 'reported.generation as reportedGeneration'])
     .where('object.place', '=', 1)
+    // Its delete may have been carried out, and the receipt lost with the program: delivered once more, it would come back.
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('intents as end')
+            .select('end.id')
+            .where('end.cluster_id', '=', clusterId)
+            .where('end.state', '=', 'accepted')
+            .where('end.action', '=', 'uninstall')
+            .whereRef('end.target_kind', '=', 'object.target_kind')
+            .whereRef('end.namespace', '=', 'object.namespace')
+            .whereRef('end.name', '=', 'object.name')
+            .whereRef('end.generation', '>', 'object.generation'),
+        ),
+      ),
+    )
     .orderBy('object.target_kind')
     .orderBy('object.namespace')
     .orderBy('object.name')
