@@ -64,6 +64,16 @@ async function receipt(intentId: string, mode: ConnectivityMode): Promise<void> 
 describe.each(TEST_DATABASES)('what is handed over, on $name', ({ create }) => {
   afterEach(async () => await world[Symbol.asyncDispose]());
 
+  it('is nothing of an object whose uninstall is accepted, as its delete may be carried out already', async () => {
+    world = await SwitchWorld.open(create, { connectivity_mode: 'push' });
+    await world.intent({ id: 'a-1', name: 'a', generation: 1, state: 'ready' });
+    await world.intent({ id: 'a-2', name: 'a', generation: 2, state: 'accepted', action: 'uninstall' });
+    await world.intent({ id: 'b-1', name: 'b', generation: 1, state: 'ready' });
+    await world.intent({ id: 'b-2', name: 'b', generation: 2, state: 'superseded', action: 'uninstall' });
+    const { intents, left } = await whatIsHandedOver(world.store.db, CLUSTER, 'pull');
+    expect([intents.map(({ id }) => id), left]).toEqual([['b-1'], []]);
+  });
+
   it('is of each object the newest intent that came to the cluster', async () => {
     world = await SwitchWorld.open(create, { connectivity_mode: 'pull' });
     const at = '2026-11-28T09:00:00.000Z';
