@@ -1,5 +1,4 @@
 import { parseExactJson } from '../protocol/exact-json.ts';
-import { createHash, createHmac } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { carriedSealedValues, carryForward } from '../intent/carry-forward.ts';
 import { checkIntent, throwIfRefused, throwIfTooLarge } from '../intent/check-intent.ts';
@@ -9,10 +8,10 @@ import type { IntentRequest } from '../intent/intent-request.ts';
 import { renderIntent, type RenderInputs } from '../intent/render.ts';
 import { deliverableNow } from '../delivery/select-delivery.ts';
 import { AppError } from '../protocol/app-error.ts';
-import { canonicalJson } from '../protocol/canonical-json.ts';
 import { newId } from '../protocol/ids.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { requestHash } from './request-hash.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
 import { baseOf, type IntentBase } from './intent-base.ts';
 import type { MasterKey } from './master-key.ts';
@@ -112,8 +111,8 @@ async function acceptIn(
   // Read again here: what the cluster allows may have changed since the request was authenticated.
   const cluster = await findCluster(trx, clusterId);
   if (cluster === undefined) throw new AppError('not_found', `there is no cluster ${clusterId}; it was just deleted`);
-  const requestHash = hashOf(submission.request, deps.masterKey);
-  const repeated = requestKey === undefined ? undefined : await answerBefore(trx, clusterId, requestKey, requestHash);
+  const hash = requestHash(submission.request, deps.masterKey);
+  const repeated = requestKey === undefined ? undefined : await answerBefore(trx, clusterId, requestKey, hash);
   if (repeated !== undefined) return repeated;
   assertDeliverable(cluster);
 
@@ -184,7 +183,7 @@ async function acceptIn(
     await insertRequestKey(trx, {
       cluster_id: clusterId,
       request_key: requestKey,
-      request_hash: requestHash,
+      request_hash: hash,
       intent_id: record.id,
       created_at: nowText,
     });
@@ -203,11 +202,11 @@ async function answerBefore(
   trx: Kysely<Database>,
   clusterId: string,
   requestKey: string,
-  requestHash: string,
+  hash: string,
 ): Promise<AcceptedIntent | undefined> {
   const known = await findRequestKey(trx, clusterId, requestKey);
   if (known === undefined) return undefined;
-  if (known.request_hash !== requestHash) {
+  if (known.request_hash !== hash) {
     throw new AppError('conflict', 'this Idempotency-Key was used for another intent; use a new key for each intent', {
       extra: { intentId: known.intent_id },
     });
@@ -288,14 +287,4 @@ function summaryOf({ action, namespace, name, ...rest }: IntentRecord, slug: str
   const what = action === 'operate' ? `${rest.operationTemplate} as ${namespace}/${name}` : `${namespace}/${name}`;
   const version = rest.chartVersion === undefined ? '' : ` ${rest.chartVersion}`;
   return `${slug}: ${action} ${what}${version}`;
-}
-
-/** With secret values it is keyed: from a plain hash they could be guessed by whoever reads the database. */
-function hashOf(request: IntentRequest, masterKey: Pick<MasterKey, 'derive'>): string {
-  const text = canonicalJson(request);
-  const hash =
-    request.secretValues === undefined
-      ? createHash('sha256')
-      : createHmac('sha256', masterKey.derive('intent-request-hash'));
-  return hash.update(text, 'utf8').digest('hex');
 }

@@ -97,15 +97,13 @@ export async function planSwitch(
     epoch: cluster.delivery_epoch + 1,
     objects: {
       total: intents.length,
-      items: intents
-        .slice(0, MAX_NAMED)
-        .map(({ target_kind: kind, namespace, name, action, generation }) => ({
-          kind,
-          namespace,
-          name,
-          action,
-          generation,
-        })),
+      items: intents.slice(0, MAX_NAMED).map(({ target_kind: kind, namespace, name, action, generation }) => ({
+        kind,
+        namespace,
+        name,
+        action,
+        generation,
+      })),
       left: left.slice(0, MAX_NAMED),
     },
     waitingIntents: await waitingIntents(db, cluster.id),

@@ -98,10 +98,11 @@ async function decidingIntents(
     .select(['object.action', 'object.state', 'object.reason', 'reported.generation as reportedGeneration'])
     .where('object.place', '=', 1)
     // Its delete may have been carried out, and the receipt lost with the program: delivered once more, it would come back.
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('intents as end')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('intents as end')
             .select('end.id')
             .where('end.cluster_id', '=', clusterId)
             .where('end.state', '=', 'accepted')

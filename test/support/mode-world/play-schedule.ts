@@ -1,6 +1,6 @@
 import type { ConnectivityMode } from '../../../src/protocol/connectivity-mode.ts';
 import type { Fleet } from './fleet.ts';
-import { brokenPromises } from './judge-world.ts';
+import { brokenPromises, unkeptPromises } from './judge-world.ts';
 import type { ModeWorld } from './mode-world.ts';
 import type { Act, Schedule } from './schedule.ts';
 
@@ -41,18 +41,24 @@ export async function playSchedule(world: ModeWorld, fleet: Fleet, schedule: Sch
     const intents = await fleet.open();
     open = [view['modeSwitch'], intents, view['status']];
     if (view['modeSwitch'] !== undefined || intents.length > 0) return undefined;
+    const mode = view['connectivityMode'] as ConnectivityMode;
+    const unkept = await unkeptPromises(world, fleet, mode);
+    open = unkept;
+    if (unkept.length > 0) return undefined;
     const ends = await Promise.all(play.switches.map(async (id) => String((await world.switchOf(id))['state'])));
-    return { mode: view['connectivityMode'] as ConnectivityMode, ends };
+    return { mode, ends };
   };
   const played = await world.until('rest', rest, { limitMs: LIMIT_MS }).catch(async (error: unknown) => {
     const switches = await Promise.all(play.switches.map(async (id) => await world.switchOf(id)));
     const intents = await fleet.open();
-    throw new Error(`never at rest: ${JSON.stringify([open, intents])}\n${JSON.stringify(switches, null, 1)}`, { cause: error });
+    throw new Error(`never at rest: ${JSON.stringify([open, intents])}\n${JSON.stringify(switches, null, 1)}`, {
+      cause: error,
+    });
   });
   world.plane.writes.arm([]);
   world.operator.writes.arm([]);
   await world.bringBack();
-  const broken = await brokenPromises(world, fleet);
+  const broken = brokenPromises(world, fleet);
   if (broken.length > 0) throw new Error(broken.join('\n'));
   return played;
 }
