@@ -65,6 +65,46 @@ export async function catchUpWithReports(
   if (moves.length > 0) await moveIntentRows(trx, clusterId, at, moves);
 }
 
+/** The API server itself has said that it took the intent's object, or its deletion. */
+export async function noteApplied(trx: Kysely<Database>, intentId: string, at: string): Promise<void> {
+  await trx
+    .updateTable('intents')
+    .set({ applied_at: at })
+    .where('id', '=', intentId)
+    .where('applied_at', 'is', null)
+    .execute();
+}
+
+/**
+ * The way back of a switch refused the intent for good. What the cluster has of it is of an older epoch, and nothing that
+ * is reported of that moves the intent any more: one that was under way ends as any other that is refused. Ready, and what
+ * a way forward refused, is left as it is: that the way back brings again.
+ */
+export async function endRefusedBack(
+  trx: Kysely<Database>,
+  intent: { readonly id: string; readonly delivery_epoch: number },
+  end: { readonly state: 'failed' | 'superseded'; readonly reason: string },
+): Promise<void> {
+  await trx
+    .updateTable('intents')
+    .set(end)
+    .where('id', '=', intent.id)
+    .where('state', 'in', ['delivered', 'applied'])
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('mode_handovers')
+          .innerJoin('mode_switches', 'mode_switches.id', 'mode_handovers.switch_id')
+          .select('mode_handovers.intent_id')
+          .where('mode_handovers.intent_id', '=', intent.id)
+          .where('mode_handovers.epoch', '=', intent.delivery_epoch)
+          .where('mode_handovers.state', '=', 'refused')
+          .where('mode_switches.state', 'in', ['rolling-back', 'rolled-back']),
+      ),
+    )
+    .execute();
+}
+
 /** Nobody will report the end of what was not there: what was made of it, if a person deleted it by hand, stays. */
 export async function endAbsent(trx: Kysely<Database>, intentId: string): Promise<void> {
   await trx

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
-import { endAbsent } from './intent-progress.ts';
+import { endAbsent, endRefusedBack, noteApplied } from './intent-progress.ts';
 import type { Database, IntentRow, ModeHandoverRow } from './schema.ts';
 
 type Delivered = Extract<Receipt, { readonly state: 'delivered' }>;
@@ -33,7 +33,8 @@ export async function handoverOf(
 
 /**
  * Stores what became of an intent that was handed over. The intent keeps its state and its first receipt: what the cluster
- * reports under the new epoch moves it on, as before. Storing one twice changes nothing.
+ * reports under the new epoch moves it on, as before. Only where the way back refuses one that is under way, that is its
+ * end. Storing one twice changes nothing.
  *
  * @returns whether the cluster's `/config` changed: then its topic is to be notified after the commit
  */
@@ -45,18 +46,21 @@ export async function storeHandoverReceipt(
 ): Promise<boolean> {
   if (receipt.state === 'delivered') {
     await markHandedOver(trx, intent, receipt, at);
+    if (receipt.mode === 'push') await noteApplied(trx, intent.id, at);
     if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
     return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
   }
   // The target holds a newer intent of the object than this one: right when there is one.
   const isOvertaken = receipt.reason === SUPERSEDED && (await hasNewerDelivered(trx, intent));
+  const reason = `${receipt.reason}: ${receipt.message}`;
   await trx
     .updateTable('mode_handovers')
-    .set({ state: isOvertaken ? 'dropped' : 'refused', reason: `${receipt.reason}: ${receipt.message}` })
+    .set({ state: isOvertaken ? 'dropped' : 'refused', reason })
     .where('intent_id', '=', intent.id)
     .where('epoch', '=', intent.delivery_epoch)
     .where('state', '=', 'pending')
     .execute();
+  await endRefusedBack(trx, intent, { state: receipt.reason === SUPERSEDED ? 'superseded' : 'failed', reason });
   return false;
 }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
-import { catchUpWithReports, endAbsent } from './intent-progress.ts';
+import { catchUpWithReports, endAbsent, noteApplied } from './intent-progress.ts';
 import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 
@@ -73,6 +73,7 @@ export async function storeReceipt(
     .where('state', 'in', ['failed', 'superseded'])
     .where('delivered_at', 'is', null)
     .execute();
+  if (receipt.mode === 'push') await noteApplied(trx, intent.id, at);
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
   if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
   await trx

@@ -87,6 +87,46 @@ describe.each(TEST_DATABASES)('the receipt of what is handed over, on $name', ({
     expect(await stage.intent(id)).toMatchObject({ state: 'delivered', reason: null });
   });
 
+  it.each([
+    { was: 'delivered', state: 'failed', reason: 'ApplyConflict: kubectl-edit owns .spec' },
+    { was: 'applied', state: 'failed', reason: 'ApplyConflict: kubectl-edit owns .spec' },
+    { was: 'ready', state: 'ready', reason: null },
+  ])('makes an intent that is $was $state where the way back refuses it', async ({ was, state, reason }) => {
+    await using stage = await HandoverStage.open(await create(), { connectivity_mode: 'pull' });
+    const id = await stage.accept();
+    stage.start();
+    await expect.poll(async () => (await stage.intent(id)).state, soon).toBe('delivered');
+    await stage.change('intents', { state: was });
+    stage.script = async function* refuse(batch) {
+      for (const { intent } of batch) {
+        yield { state: 'refused', intentId: intent.id, reason: 'ApplyConflict', message: 'kubectl-edit owns .spec' };
+      }
+    };
+    await stage.fence('gitops');
+    await stage.change('mode_switches', { state: 'rolling-back' });
+    await stage.release();
+    await expect.poll(async () => (await stage.handovers())[0]?.state, soon).toBe('refused');
+    expect(await stage.intent(id)).toMatchObject({ state, reason });
+  });
+
+  it('says by itself that the object was applied where the API server has taken it', async () => {
+    await using stage = await HandoverStage.open(await create(), { connectivity_mode: 'gitops' });
+    stage.script = async function* push(batch) {
+      for (const { intent } of batch) {
+        yield { state: 'delivered', intentId: intent.id, mode: 'push', fieldManager: 'service-control-plane' };
+      }
+    };
+    const id = await stage.accept();
+    stage.start();
+    await expect.poll(async () => (await stage.intent(id)).state, soon).toBe('delivered');
+    const { applied_at: appliedAt, delivered_at: deliveredAt } = await stage.intent(id);
+    expect(appliedAt).toBe(deliveredAt);
+    // Refused by what it is handed over to and failed by that, it is still what the way back has to bring again.
+    await stage.change('intents', { state: 'failed', reason: 'ApplyConflict: kubectl-edit owns .spec' });
+    await stage.fence('pull');
+    expect(await stage.handovers()).toEqual([{ intent_id: id, state: 'pending', reason: null }]);
+  });
+
   it('ends nothing for an intent that waits for its own delivery by then: it is that delivery', async () => {
     await using stage = await HandoverStage.open(await create(), { connectivity_mode: 'pull' });
     const id = await stage.accept();

@@ -141,7 +141,10 @@ export class HandoverStage implements AsyncDisposable {
     await this.release();
   }
 
-  async change(table: 'clusters' | 'intents' | 'proposals', set: Record<string, unknown>): Promise<void> {
+  async change(
+    table: 'clusters' | 'intents' | 'mode_switches' | 'proposals',
+    set: Record<string, unknown>,
+  ): Promise<void> {
     await this.store.write(async (trx) => await trx.updateTable(table).set(set).execute());
   }
 

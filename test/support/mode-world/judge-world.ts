@@ -1,19 +1,23 @@
+import type { ConnectivityMode } from '../../../src/protocol/connectivity-mode.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { FIELD_MANAGER, INTENT_ID_ANNOTATION, PUSH_FIELD_MANAGER } from '../../../src/resources/labels.ts';
 import type { Fleet } from './fleet.ts';
 import type { ModeWorld } from './mode-world.ts';
 import { secondWriters, WRITERS, type Writer } from './payload-writes.ts';
 
-/** What a world that has come to rest breaks of what was promised, in words; empty where all is well. */
-export async function brokenPromises(world: ModeWorld, fleet: Fleet): Promise<string[]> {
-  const view = await world.view();
-  const mode = String(view['connectivityMode']);
+/** What a world has broken for good of what was promised, in words; empty where all is well. */
+export function brokenPromises(world: ModeWorld, fleet: Fleet): string[] {
+  return [...secondWriters(world.writes), ...otherIdentities(world), ...unwantedDeletes(world, fleet)];
+}
+
+/**
+ * What is not yet as it was promised to become, in words; empty where all is well. A switch that went back ends with the
+ * receipts of the old way, so the operator may still have to carry them out.
+ */
+export async function unkeptPromises(world: ModeWorld, fleet: Fleet, mode: ConnectivityMode): Promise<string[]> {
   const objects = await world.objects();
   return [
-    ...secondWriters(world.writes),
     ...unexpectedObjects(objects, fleet),
-    ...otherIdentities(world),
-    ...unwantedDeletes(world, fleet),
     ...otherOwners(objects, mode === 'push' ? PUSH_FIELD_MANAGER : FIELD_MANAGER),
     ...lostIntents(objects, fleet),
   ];
