@@ -11,15 +11,13 @@ import { CommitSigning } from './commit-signing/commit-signing.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { DiscussionChannel } from './channel/discussion-channel.ts';
 import { ContactWatch } from './contact-watch.ts';
+import { startLoops } from './control-plane-loops.ts';
 import { prepareDataFolders } from './data-folders.ts';
 import { Deliveries } from './deliveries.ts';
-import { DeliveryLoop } from './delivery-loop.ts';
 import { makeFirstAdmin, prepareFirstStart } from './first-start.ts';
 import { GitFolder } from './git/git-folder.ts';
 import { listenForGit } from './git/git-listener.ts';
 import { HostAccesses } from './git-hosts/host-accesses.ts';
-import { ProposalHosts } from './git-hosts/proposal-hosts.ts';
-import { RepositoryWatch } from './git-hosts/repository-watch.ts';
 import { GitSources } from './git/git-source.ts';
 import { RepositoryHistory } from './history/repository-history.ts';
 import { adminApi } from './http/admin/admin-api.ts';
@@ -33,33 +31,20 @@ import { createHttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './git/layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
-import { DEFAULT_SWITCH_LIMITS } from './modes/decide-switch.ts';
-import { probeSwitch } from './modes/probe-target.ts';
-import { SwitchLoop } from './modes/switch-loop.ts';
-import { ProposalLoop } from './proposals/proposal-loop.ts';
-import { HostLoop } from './proposals/host-loop.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { deliverByPush } from './push/deliver-by-push.ts';
 import { PushConnections } from './push/push-connections.ts';
-import { PushWatch } from './push/push-watch.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
 import { requireSameMasterKey } from './store/installation.ts';
 import { LastContact } from './store/last-contact.ts';
-import { runExclusive } from './store/exclusive.ts';
 import { openStore } from './store/open-store.ts';
-import { MirrorLoop } from './git/mirror-loop.ts';
-import { RemoteWatch } from './git/remote-watch.ts';
-import { TidyLoop } from './git/tidy-loop.ts';
 import { signProjection } from './commit-signing/sign-projection.ts';
-import { signRendered } from './sign-rendered.ts';
 import { readTlsFiles } from './tls-files.ts';
-import { Upkeep } from './upkeep.ts';
 import { ValuesChecker } from './values-checker.ts';
 import { WakeupRelay } from './wakeup-relay.ts';
 import { Wakeups } from './wakeups.ts';
 
-const LAST_CONTACT_EVERY_MS = 5000;
 const GIT_PROCESSES = 8;
 const GIT_TIMEOUT_MS = 55_000;
 
@@ -227,58 +212,29 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
 
   hostUrl = tls === undefined ? ownUrl : started.use(await listenForGit(host)).url;
   const adminToken = await makeFirstAdmin(firstStart);
-  const remoteWatch = new RemoteWatch({ ...deps, store, wakeups, open });
-  const upkeep = new Upkeep({ store, wakeups, gitSources, clock, logger });
-  const tidyLoop = new TidyLoop({ ...deps, store, host });
   const stop = new AbortController();
-  const atOneReplica = async (name: string, loop: { run(stop: AbortSignal): Promise<void> }): Promise<void> =>
-    await runExclusive({ ...deps, store }, name, async (signal) => await loop.run(signal), stop.signal);
-  const deliveryLoop = new DeliveryLoop({
-    ...deps,
-    store,
-    wakeups,
-    open: async (target) => await deliveries.open(target),
-    sign: async (rendered) => await signRendered(signer, rendered),
-  });
-  const probed = { db: store.db, clock, hostAccesses, deliveries, baseUrl, pushConnections };
-  const switchLoop = new SwitchLoop({
-    ...deps,
-    store,
-    wakeups,
-    lastContact,
-    probe: async (row, signal) => await probeSwitch(probed, row, signal),
-    isDelivering: async (queue) => await deliveryLoop.isDelivering(queue),
-    limits: DEFAULT_SWITCH_LIMITS,
-  });
-  const loops = [
-    deliveryLoop.run(stop.signal),
-    atOneReplica('mode-switches', switchLoop),
-    atOneReplica('remote-watch', remoteWatch),
-    atOneReplica('repository-watch', new RepositoryWatch({ ...deps, store, hostAccesses })),
-    atOneReplica('upkeep', upkeep),
-    atOneReplica('proposals', new ProposalLoop({ ...deps, store, wakeups, open })),
-    atOneReplica(
-      'proposals-on-hosts',
-      new HostLoop({
-        ...deps,
-        store,
-        wakeups,
-        hosts: new ProposalHosts({ ...deps, hostAccesses }),
-        open,
-        baseUrl,
-      }),
-    ),
-    atOneReplica('push-credentials', new PushWatch({ ...deps, store, masterKey, pushConnections })),
-    atOneReplica('tidy', tidyLoop),
-    atOneReplica('layout-moves', layoutMoves),
-    new MirrorLoop({ ...deps, maintain: async (signal) => await deliveries.maintain(signal) }).run(stop.signal),
-    channel.run(stop.signal),
-    contactWatch.run(stop.signal),
-    relay.run(stop.signal),
-    lastContact.run(LAST_CONTACT_EVERY_MS, stop.signal, (error) => {
-      logger.warn({ err: error }, 'last contacts not stored; trying again');
-    }),
-  ];
+  const loops = startLoops(
+    {
+      ...deps,
+      store,
+      masterKey,
+      wakeups,
+      relay,
+      signer,
+      lastContact,
+      contactWatch,
+      host,
+      hostAccesses,
+      gitSources,
+      deliveries,
+      layoutMoves,
+      pushConnections,
+      channel,
+      open,
+      baseUrl,
+    },
+    stop.signal,
+  );
   started.defer(async () => {
     stop.abort(new Error('the control plane is stopping'));
     await Promise.allSettled(loops);
