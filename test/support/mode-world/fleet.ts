@@ -1,7 +1,7 @@
 import type { ModeWorld } from './mode-world.ts';
 
 /** More than this are not installed, fewer are not left. */
-const MOST = 6;
+const MOST = 4;
 const FEWEST = 2;
 
 export interface AcceptedIntent {

@@ -17,6 +17,16 @@ export interface PayloadWrite {
   readonly uid: string | undefined;
   /** Of what was brought. */
   readonly pair: SourcePair | undefined;
+  /** What the control plane's database says at that moment; absent where nobody asked. */
+  readonly fence?: Fence;
+}
+
+/** Who may write to a cluster at a moment. */
+export interface Fence {
+  readonly epoch: number;
+  /** While nothing is delivered: those of the way that is left, whose last writes may be on their way. */
+  readonly writers: readonly Writer[];
+  readonly isHeld: boolean;
 }
 
 const PATH = /\/namespaces\/[^/]+\/(applicationinstances|operations)(?:\/([^/]+))?$/;
@@ -44,16 +54,21 @@ export function payloadWriteOf(write: AuditedWrite): PayloadWrite | undefined {
 export function secondWriters(writes: readonly PayloadWrite[]): string[] {
   const faults: string[] = [];
   let newest: { readonly epoch: number; readonly writer: Writer } | undefined;
-  for (const [index, { what, writer, object, pair }] of writes.entries()) {
+  for (const [index, { what, writer, object, pair, fence }] of writes.entries()) {
     const at = `write ${index} (${what} of ${object} by ${writer})`;
     if (what === 'apply' && pair === undefined) faults.push(`${at} has no place in the order`);
-    if (pair === undefined) {
+    if (fence?.writers.includes(writer) === false) {
+      const state = fence.isHeld ? 'held' : 'open';
+      faults.push(`${at} when only ${fence.writers.join(' and ')} may write, epoch ${fence.epoch}, ${state}`);
+    }
+    // A mark and a delete name no epoch: theirs is that of the fence, unless the one before may still be at it.
+    const epoch = pair?.epoch ?? (fence?.isHeld === false && what !== 'move' ? fence.epoch : undefined);
+    if (epoch === undefined) {
       if (newest !== undefined && writer !== newest.writer && what !== 'move') {
         faults.push(`${at} although ${newest.writer} writes since epoch ${newest.epoch}`);
       }
       continue;
     }
-    const { epoch } = pair;
     if (newest !== undefined && epoch < newest.epoch) faults.push(`${at} under epoch ${epoch} after ${newest.epoch}`);
     if (newest !== undefined && epoch === newest.epoch && writer !== newest.writer) {
       faults.push(`${at} under epoch ${epoch}, under which ${newest.writer} writes`);

@@ -7,8 +7,6 @@ import type { Act, Schedule } from './schedule.ts';
 const PERSON = 'kubectl-edit';
 /** From the last disturbance to the end of everything, in real time. */
 const LIMIT_MS = 60_000;
-const OPEN = `SELECT (SELECT count(*) FROM mode_switches WHERE open_for IS NOT NULL) AS switches,
-  (SELECT count(*) FROM intents WHERE state IN ('accepted', 'proposed', 'delivered', 'applied')) AS intents`;
 
 export interface Played {
   readonly mode: ConnectivityMode;
@@ -34,9 +32,9 @@ export async function playSchedule(world: ModeWorld, fleet: Fleet, schedule: Sch
   let open: unknown = 'nothing was looked at';
   const rest = async (): Promise<Played | undefined> => {
     // One look at the database for the many calls that would find something open.
-    const [row] = world.plane.plane.query(OPEN);
-    open = row;
-    if (Number(row?.['switches']) + Number(row?.['intents']) > 0) return undefined;
+    const counts = world.database.open();
+    open = counts;
+    if (counts.switches + counts.intents > 0) return undefined;
     const view = await world.view();
     const intents = await fleet.open();
     open = [view['modeSwitch'], intents, view['status']];

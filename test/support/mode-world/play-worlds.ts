@@ -8,7 +8,7 @@ export const SCHEDULES_OF_A_WORLD = 20;
 const MODES = ['pull', 'gitops', 'push'] as const;
 const SEEDS = 1000;
 /** Most of a world is waiting. */
-const AT_ONCE = 4;
+const AT_ONCE = 6;
 
 /** What came of worlds that kept every promise. */
 export interface Tally {
@@ -18,14 +18,16 @@ export interface Tally {
   kills: number;
 }
 
-/** Plays worlds, some at once. @throws Error with the seed of the first that broke a promise */
+/** Plays worlds, some at once. @throws Error that says of each that broke a promise which, and its seed */
 export async function playWorlds(seeds: readonly number[]): Promise<Tally> {
   const tally: Tally = { schedules: 0, active: 0, rolledBack: 0, kills: 0 };
+  const broken: Error[] = [];
   const left = seeds.values();
   const lane = async (): Promise<void> => {
-    for (const seed of left) await playWorld(seed, tally);
+    for (const seed of left) await playWorld(seed, tally).catch((error: unknown) => broken.push(error as Error));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  if (broken.length > 0) throw new Error(broken.map(({ message }) => message).join('\n\n'), { cause: broken[0] });
   return tally;
 }
 
