@@ -4,6 +4,7 @@ type FieldType =
   | 'string'
   | 'strings'
   | 'boolean'
+  | 'integer'
   | 'bytes'
   | 'string-map'
   | 'bytes-map'
@@ -39,18 +40,37 @@ const metadata: readonly [string, FieldType] = [
   },
 ];
 
-/** The kinds that `kubectl create` since 1.32 sends as protobuf and that are useful without their controllers. */
+const boundObjectReference: Message = {
+  1: ['kind', 'string'],
+  2: ['apiVersion', 'string'],
+  3: ['name', 'string'],
+  4: ['uid', 'string'],
+};
+
+const tokenRequestSpec: Message = {
+  1: ['audiences', 'strings'],
+  3: ['boundObjectRef', { message: boundObjectReference }],
+  4: ['expirationSeconds', 'integer'],
+};
+
+/** The kinds that `kubectl create` since 1.32 sends as protobuf and that are useful without their controllers, by API version. */
 const kinds: Readonly<Record<string, Message>> = {
-  Namespace: { 1: metadata, 2: ['spec', { message: { 1: ['finalizers', 'strings'] } }] },
-  ConfigMap: { 1: metadata, 2: ['data', 'string-map'], 3: ['binaryData', 'bytes-map'], 4: ['immutable', 'boolean'] },
-  Secret: {
+  'v1 Namespace': { 1: metadata, 2: ['spec', { message: { 1: ['finalizers', 'strings'] } }] },
+  'v1 ConfigMap': {
+    1: metadata,
+    2: ['data', 'string-map'],
+    3: ['binaryData', 'bytes-map'],
+    4: ['immutable', 'boolean'],
+  },
+  'v1 Secret': {
     1: metadata,
     2: ['data', 'bytes-map'],
     3: ['type', 'string'],
     4: ['stringData', 'string-map'],
     5: ['immutable', 'boolean'],
   },
-  ServiceAccount: { 1: metadata, 4: ['automountServiceAccountToken', 'boolean'] },
+  'v1 ServiceAccount': { 1: metadata, 4: ['automountServiceAccountToken', 'boolean'] },
+  'authentication.k8s.io/v1 TokenRequest': { 1: metadata, 2: ['spec', { message: tokenRequestSpec }] },
 };
 
 /** `runtime.Unknown`: the envelope of every object. */
@@ -121,6 +141,7 @@ function decode(message: Message, bytes: Buffer): JsonObject {
     if (name === undefined || type === undefined) continue;
     if (Buffer.isBuffer(content)) put(result, name, type, content);
     else if (type === 'boolean') result[name] = content === 1;
+    else if (type === 'integer') result[name] = content;
   }
   return result;
 }
@@ -133,8 +154,8 @@ function decode(message: Message, bytes: Buffer): JsonObject {
 export function decodeProtobuf(body: Buffer): JsonObject | undefined {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC)) throw new RangeError('no Kubernetes protobuf');
   const { typeMeta, raw } = decode(envelope, body.subarray(MAGIC.length));
-  if (!isJsonObject(typeMeta) || typeof typeMeta['kind'] !== 'string') return undefined;
-  const message = typeMeta['apiVersion'] === 'v1' ? kinds[typeMeta['kind']] : undefined;
+  if (!isJsonObject(typeMeta)) return undefined;
+  const message = kinds[`${String(typeMeta['apiVersion'])} ${String(typeMeta['kind'])}`];
   if (message === undefined) return undefined;
   return { ...typeMeta, ...decode(message, Buffer.from(typeof raw === 'string' ? raw : '', 'base64')) };
 }

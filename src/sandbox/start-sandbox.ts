@@ -22,6 +22,7 @@ import { ObjectRemover } from './object-remover.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { Storage } from './storage.ts';
+import { TokenSecretController } from './token-secret-controller.ts';
 
 export interface SandboxOptions {
   readonly clock?: Clock;
@@ -83,14 +84,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const webhookClient = new WebhookClient({ storage });
   const webhooks = new AdmissionWebhooks({ storage, registry, client: webhookClient, uuid });
   storage.subscribe((event) => definitions.serve(event));
-  const loop = new ControllerLoop({ storage, controllers: [namespaces, definitions, collector], logger });
+  const tls = options.tls === false ? undefined : (options.tls ?? createLoopbackCertificate());
+  const ca = options.tls === false ? undefined : (options.tls?.ca ?? tls?.cert);
+  const authentication = new Authentication();
+  const token = authentication.add({ name: 'admin' }, options.token);
+  const tokens = new TokenSecretController({ storage, registry, writer, remover, authentication, ca });
+  const loop = new ControllerLoop({ storage, controllers: [namespaces, definitions, collector, tokens], logger });
   namespaces.createInitial();
   await loop.settled();
   // As after a server's start: no watch reaches back to before it.
   storage.compact();
 
-  const authentication = new Authentication();
-  const token = authentication.add({ name: 'admin' }, options.token);
   const faults = new Faults();
   const audit = new Audit();
   const api = new HttpApi({
@@ -103,8 +107,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     watches: { storage, clock, bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000 },
     watchBufferBytes: options.watchBufferBytes ?? 4 * 1024 * 1024,
   });
-  const tls = options.tls === false ? undefined : (options.tls ?? createLoopbackCertificate());
-  const ca = options.tls === false ? undefined : (options.tls?.ca ?? tls?.cert);
   const server = tls === undefined ? createHttpServer() : createHttpsServer({ cert: tls.cert, key: tls.key });
   // Longer than clients keep idle connections, so that no request meets one that is just being closed.
   server.keepAliveTimeout = 120_000;

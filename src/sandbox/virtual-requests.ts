@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
-import { Secret } from '../runtime/secret.ts';
+import { issueAccountToken } from './account-token.ts';
 import type { Attributes, Authentication, User } from './authentication.ts';
 import { isJsonObject, listAt, objectAt, stringAt, type JsonObject } from './json-value.ts';
 import { rfc3339 } from './rfc3339.ts';
@@ -64,10 +63,7 @@ function reviewAccess(body: JsonObject, user: User): JsonObject {
   return { kind: 'SelfSubjectAccessReview', apiVersion, metadata: {}, spec, status: { allowed } };
 }
 
-/**
- * The token ends by the sandbox's clock and with its account. Its holder may do what a user of that name was given, and
- * everything where none was, as every user of the sandbox may that is given no rules.
- */
+/** The token ends by the sandbox's clock and with its account. */
 function issueToken({ storage, authentication, clock }: VirtualDeps, path: string, body: JsonObject): JsonObject {
   const [, namespace = '', name = ''] = TOKENS.exec(path) ?? [];
   const account = storage.get('serviceaccounts', namespace, name);
@@ -84,18 +80,19 @@ function issueToken({ storage, authentication, clock }: VirtualDeps, path: strin
   const audiences = given.length === 0 ? [ISSUER] : given;
   const issued = Math.floor(clock.now().getTime() / 1000);
   const expires = new Date((issued + expirationSeconds) * 1000);
-  const { uid } = account.metadata;
-  const subject = `system:serviceaccount:${namespace}:${name}`;
-  const part = (content: JsonObject): string => Buffer.from(JSON.stringify(content)).toString('base64url');
+  const { uid = '' } = account.metadata;
   const times = { exp: issued + expirationSeconds, iat: issued, nbf: issued };
-  const about = { namespace, serviceaccount: { name, uid: uid ?? '' } };
-  const claims = { aud: audiences, ...times, iss: ISSUER, 'kubernetes.io': about, sub: subject };
-  const token = [part({ alg: 'none' }), part(claims), randomBytes(32).toString('base64url')].join('.');
-  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-  authentication.issue(
-    { name: subject, groups },
-    new Secret(token),
-    () => clock.now() < expires && storage.get('serviceaccounts', namespace, name)?.metadata.uid === uid,
+  const claims = {
+    aud: audiences,
+    ...times,
+    iss: ISSUER,
+    'kubernetes.io': { namespace, serviceaccount: { name, uid } },
+  };
+  const token = issueAccountToken(
+    { storage, authentication },
+    { namespace, name, uid },
+    claims,
+    () => clock.now() < expires,
   );
   return {
     kind: 'TokenRequest',

@@ -62,3 +62,43 @@ it('gives a token the rights that the account was given', async () => {
   expect((await http.get(ACCOUNTS, { authorization })).status).toBe(200);
   expect((await http.get(`${ACCOUNTS}/writer`, { authorization })).status).toBe(403);
 });
+
+const SECRETS = '/api/v1/namespaces/default/secrets';
+const tokenSecret: Json = {
+  metadata: { name: 'asked', annotations: { 'kubernetes.io/service-account.name': 'writer' } },
+  type: 'kubernetes.io/service-account-token',
+};
+
+it('puts a token that does not end into a Secret that asks for one, and ends it with the Secret', async () => {
+  const { sandbox, http } = await started();
+  await using _ = sandbox;
+  await using _http = http;
+  expect((await http.post(SECRETS, tokenSecret)).status).toBe(201);
+  await sandbox.settled();
+  const { body } = await http.get(`${SECRETS}/asked`);
+  const decoded = (key: string): string => Buffer.from(String(body['data'][key]), 'base64').toString();
+  const account = (await http.get(`${ACCOUNTS}/writer`)).body;
+  expect(body['metadata']['annotations']['kubernetes.io/service-account.uid']).toBe(account['metadata']['uid']);
+  expect([decoded('namespace'), decoded('ca.crt')]).toEqual(['default', sandbox.ca]);
+  const authorization = `Bearer ${decoded('token')}`;
+  clock.advance(10 * 365 * 24 * 3_600_000);
+  expect((await http.get(ACCOUNTS, { authorization })).status).toBe(200);
+  expect((await http.delete(`${SECRETS}/asked`)).status).toBe(200);
+  expect((await http.get(ACCOUNTS, { authorization })).status).toBe(401);
+});
+
+it('fills a Secret whose account comes later, and removes it with the account', async () => {
+  const { sandbox, http } = await started();
+  await using _ = sandbox;
+  await using _http = http;
+  await http.delete(`${ACCOUNTS}/writer`);
+  await http.post(SECRETS, tokenSecret);
+  await sandbox.settled();
+  expect((await http.get(`${SECRETS}/asked`)).body).not.toHaveProperty('data');
+  await http.post(ACCOUNTS, { metadata: { name: 'writer' } });
+  await sandbox.settled();
+  expect((await http.get(`${SECRETS}/asked`)).body).toHaveProperty('data.token');
+  await http.delete(`${ACCOUNTS}/writer`);
+  await sandbox.settled();
+  expect((await http.get(`${SECRETS}/asked`)).status).toBe(404);
+});

@@ -106,6 +106,15 @@ describe.skipIf(missing)('kubectl against the sandbox', { timeout: 60_000 }, () 
     expect([config['data'], secret['data'], secret['type']]).toEqual([{ a: '1', empty: '' }, { b: 'Mg==' }, 'Opaque']);
   });
 
+  it('creates a token of an account, of the length that is asked for', async () => {
+    await kubectl('create', 'serviceaccount', 'writer', '-n', 'shop');
+    const { code, out, err } = await kubectl('create', 'token', 'writer', '-n', 'shop', '--duration=2160h');
+    expect([code, err]).toEqual([0, '']);
+    const claims = JSON.parse(Buffer.from(out.split('.')[1] ?? '', 'base64url').toString()) as Json;
+    expect(Number(claims['exp']) - Number(claims['iat'])).toBe(2160 * 3600);
+    expect(claims['sub']).toBe('system:serviceaccount:shop:writer');
+  });
+
   it('applies from the client: created, unchanged, configured, pruned of what is no longer sent', async () => {
     const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'client', namespace: 'shop' } };
     const first = await file(
