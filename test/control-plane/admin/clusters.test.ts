@@ -182,8 +182,8 @@ describe('PATCH /clusters/{id}', () => {
     expect(answer.body['faults'].map(({ path, message }: Record<string, string>) => `${path} ${message}`)).toEqual([
       expect.stringMatching(/^\/id cannot be changed: /),
       expect.stringMatching(/^\/slug cannot be changed: /),
-      '/connectivityMode cannot be changed yet: a cluster keeps the mode that it was created with',
-      expect.stringMatching(/^\/git\/repository cannot be changed yet: /),
+      '/connectivityMode is changed by a switch, which hands the objects over: POST /clusters/{id}/mode (servicectl clusters mode)',
+      expect.stringMatching(/^\/git\/repository is kept for a stay in gitops mode: /),
     ]);
   });
 

@@ -1,16 +1,18 @@
 import type { Fault } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 
-/** What a cluster is created with and keeps. Said to be unknown, it would look like a typing error. */
+/** What a change of a cluster's record does not take. Said to be unknown, it would look like a typing error. */
 const FIXED_FIELDS: Readonly<Record<string, string>> = {
   id: 'cannot be changed: it is what credentials and reports name the cluster by',
   slug: "cannot be changed: it names the cluster's directory in Git, which outlives its record",
-  connectivityMode: 'cannot be changed yet: a cluster keeps the mode that it was created with',
+  connectivityMode:
+    'is changed by a switch, which hands the objects over: POST /clusters/{id}/mode (servicectl clusters mode)',
 };
 
 /** The same of its member `git`. */
 const FIXED_GIT_FIELDS: Readonly<Record<string, string>> = {
-  repository: 'cannot be changed yet: a cluster keeps the repository that it was created with',
+  repository:
+    'is kept for a stay in gitops mode: a switch to that mode from another one takes it (POST /clusters/{id}/mode)',
   url: "is its repository's; see /repositories",
   branch: "is its repository's; see /repositories",
   path: "follows from its slug and the repository's layout",
