@@ -42,6 +42,20 @@ export function renderPushAccess(options: PushAccessOptions): Manifest {
   return { text: joinDocuments(header, texts), objects: texts.map(objectOf) };
 }
 
+/** A controller of the cluster puts the token in, within a second as a rule. */
+const WAIT_FOR_TOKEN = [
+  `echo 'waiting for the cluster to put a token into Secret ${OPERATOR_NAMESPACE}/${TOKEN_SECRET}' >&2`,
+  'tries=0',
+  `until kubectl --namespace ${OPERATOR_NAMESPACE} get secret ${TOKEN_SECRET} -o 'jsonpath={.data.token}' | grep -q .; do`,
+  '  tries=$((tries + 1))',
+  '  if [ "$tries" -ge 60 ]; then',
+  `    echo 'there is no token in it after a minute: this cluster fills no Secrets of type kubernetes.io/service-account-token; leave out --token-secret, which takes kubectl 1.24 or later' >&2`,
+  '    exit 1',
+  '  fi',
+  '  sleep 1',
+  'done',
+].join('\n');
+
 /** The same as a script for `sh`: applies it and writes the kubeconfig to a file of mode 0600. */
 export function pushAccessScript(options: PushAccessOptions): string {
   const manifest = joinDocuments([], textsOf(options));
@@ -49,11 +63,7 @@ export function pushAccessScript(options: PushAccessOptions): string {
     `# Makes what the control plane writes to cluster ${options.slug} with in push mode; run it as an admin of that cluster.`,
     'set -eu',
     `kubectl apply -f - <<'MANIFEST'\n${manifest}MANIFEST`,
-    ...(options.tokenSecret === true
-      ? [
-          `until kubectl --namespace ${OPERATOR_NAMESPACE} get secret ${TOKEN_SECRET} -o 'jsonpath={.data.token}' | grep -q .; do sleep 1; done`,
-        ]
-      : []),
+    ...(options.tokenSecret === true ? [WAIT_FOR_TOKEN] : []),
     kubeconfigCommands(options),
     '',
   ].join('\n');
