@@ -28,6 +28,20 @@ const TABLE: readonly [what: string, intent: Partial<DecidingIntent>, to: Connec
   ['an operation that has run', { ...OPERATION, state: 'ready' }, 'push', 'nothing'],
   ['an operation that failed', { ...OPERATION, state: 'failed' }, 'push', 'nothing'],
   ['one that somebody unknown made', { ...INSTANCE, state: 'ready', reportedGeneration: 4 }, 'push', 'leave'],
+  ['one that was deleted by hand', { ...INSTANCE, state: 'ready', gone: 'deleted' }, 'push', 'leave'],
+  [
+    'one that was uninstalled by somebody else',
+    { ...INSTANCE, state: 'ready', gone: 'uninstalled' },
+    'pull',
+    'nothing',
+  ],
+  [
+    'an uninstall of what was deleted by hand',
+    { ...UNINSTALL, state: 'applied', gone: 'deleted' },
+    'pull',
+    'hand-over',
+  ],
+  ['one that was applied, and overtaken by one that failed', { ...INSTANCE, state: 'superseded' }, 'push', 'hand-over'],
   ['one that is newer than that', { ...INSTANCE, state: 'ready', reportedGeneration: 2 }, 'push', 'hand-over'],
 ];
 
@@ -45,6 +59,7 @@ describe('judgeHandover', () => {
         reason: null,
         hasFile: false,
         reportedGeneration: null,
+        gone: undefined,
         ...intent,
       };
       expect(judgeHandover(row, to).kind).toBe(judged);
@@ -79,9 +94,9 @@ describe.each(TEST_DATABASES)('what is handed over, on $name', ({ create }) => {
     const at = '2026-11-28T09:00:00.000Z';
     await world.intent({ id: 'a-1', name: 'a', generation: 1, state: 'ready' });
     await world.intent({ id: 'a-2', name: 'a', generation: 2, state: 'failed', applied_at: at, action: 'update' });
-    // Refused, superseded, proposed, or waiting for their first delivery.
+    // Refused, superseded before they were applied, proposed, or waiting for their first delivery.
     await world.intent({ id: 'a-3', name: 'a', generation: 3, state: 'failed' });
-    await world.intent({ id: 'a-4', name: 'a', generation: 4, state: 'superseded', applied_at: at });
+    await world.intent({ id: 'a-4', name: 'a', generation: 4, state: 'superseded' });
     await world.intent({ id: 'a-5', name: 'a', generation: 5, state: 'proposed' });
     await world.intent({ id: 'a-6', name: 'a', generation: 6, state: 'accepted' });
     await world.intent({ id: 'b-1', name: 'b', generation: 1, state: 'ready' });
@@ -113,6 +128,46 @@ describe.each(TEST_DATABASES)('what is handed over, on $name', ({ create }) => {
         name: 'c',
         reason: `its uninstall failed (${reason}); ask for it anew`,
       },
+    ]);
+  });
+
+  it('is never an older generation than the cluster reports, whatever became of its intent', async () => {
+    world = await SwitchWorld.open(create, { connectivity_mode: 'pull' });
+    const at = '2026-11-28T09:00:00.000Z';
+    const told = async (name: string, generation: number, reason = ''): Promise<void> => {
+      await world.status({ target_kind: 'ApplicationInstance', namespace: 'shop', name }, { epoch: 1, generation });
+      if (reason === '') return;
+      await world.store.write(async (trx) => {
+        const rows = trx.updateTable('resource_conditions').set({ status: 'False', reason });
+        await rows.where('name', '=', name).execute();
+      });
+    };
+    // Applied, overtaken by one that was refused.
+    await world.intent({ id: 'a-1', name: 'a', generation: 1, state: 'ready' });
+    await world.intent({ id: 'a-2', name: 'a', generation: 2, state: 'superseded', applied_at: at, action: 'update' });
+    await world.intent({ id: 'a-3', name: 'a', generation: 3, state: 'failed', action: 'update' });
+    // The same, and nobody here heard that it was applied, but for the status.
+    await world.intent({ id: 'b-1', name: 'b', generation: 1, state: 'ready' });
+    await world.intent({ id: 'b-2', name: 'b', generation: 2, state: 'superseded', action: 'update' });
+    await world.intent({ id: 'b-3', name: 'b', generation: 3, state: 'failed', action: 'update' });
+    await told('b', 2);
+    // Nothing that is known here made what is there.
+    await world.intent({ id: 'c-1', name: 'c', generation: 1, state: 'failed' });
+    await told('c', 4);
+    await told('d', 1);
+    // Gone: by hand, and asked for anew since.
+    await world.intent({ id: 'e-1', name: 'e', generation: 1, state: 'ready' });
+    await told('e', 1, 'Orphaned');
+    await world.intent({ id: 'f-1', name: 'f', generation: 1, state: 'superseded', applied_at: at });
+    await world.intent({ id: 'f-2', name: 'f', generation: 2, state: 'delivered' });
+    await told('f', 1, 'Orphaned');
+
+    const { intents, left } = await whatIsHandedOver(world.store.db, CLUSTER, 'push');
+    expect(intents.map(({ id }) => id)).toEqual(['a-2', 'b-2', 'f-2']);
+    expect(left.map(({ name, reason }) => [name, reason.split(',')[0]])).toEqual([
+      ['c', 'the cluster has generation 4 of it'],
+      ['d', 'the cluster has generation 1 of it'],
+      ['e', 'it was deleted by hand'],
     ]);
   });
 
