@@ -5,6 +5,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { followSwitch } from './follow-switch.ts';
+import { printable } from './git-views.ts';
 import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { listAll } from './list-all.ts';
 import { planText, switchesTable, switchText, type PlannedSwitch, type ShownSwitch } from './mode-text.ts';
@@ -23,6 +24,11 @@ interface ModeOptions extends ConnectionOptions, Confirmation {
   readonly wait?: boolean;
   readonly timeout: number;
   readonly output: 'text' | 'json';
+}
+
+interface Answer<T> {
+  readonly switch: T;
+  readonly warnings?: readonly string[];
 }
 
 type Output = ConnectionOptions & { readonly output: 'text' | 'json' };
@@ -94,16 +100,17 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
   const call = { ...options, timeoutMs: PROBE_TIMEOUT_MS };
   const path = `${at(cluster)}/mode`;
   if (options.dryRun === true || options.yes !== true) {
-    const { switch: planned } = await callControlPlane<{ readonly switch: PlannedSwitch }>(call, deps, 'POST', path, {
-      ...body,
-      dryRun: true,
-    });
+    const answer = await callControlPlane<Answer<PlannedSwitch>>(call, deps, 'POST', path, { ...body, dryRun: true });
+    const { switch: planned } = answer;
     deps.out(options.output === 'json' ? json(planned) : planText(planned));
+    warn(answer, deps);
     if (options.dryRun !== true) confirm(options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
     if (planned.plan.wouldStart) return;
     throw new CliError(EXIT.failed, `${planned.clusterSlug} would not be moved to ${planned.to} as it is now`);
   }
-  const { switch: started } = await callControlPlane<{ readonly switch: ShownSwitch }>(call, deps, 'POST', path, body);
+  const answer = await callControlPlane<Answer<ShownSwitch>>(call, deps, 'POST', path, body);
+  const { switch: started } = answer;
+  warn(answer, deps);
   const where = `servicectl clusters mode-switches ${started.clusterSlug} ${started.id}`;
   if (options.wait !== true) {
     deps.out(options.output === 'json' ? json(started) : `${started.id}: ${started.state}\nTo follow it: ${where}\n`);
@@ -130,6 +137,11 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
     `${ended.id} is still ${ended.state} after ${options.timeout} s${waits}`,
     `It goes on. To see where it is: ${where}`,
   );
+}
+
+/** On standard error, where JSON has no place for them either. */
+function warn({ warnings = [] }: Answer<unknown>, deps: CliDeps): void {
+  for (const warning of warnings) deps.err(printable(`WARNING: ${warning}\n`));
 }
 
 function bodyOf(mode: string, options: ModeOptions): Record<string, unknown> {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { servicectl } from '../../src/cli/servicectl.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { registerAgent, type RunningAgent } from '../control-plane/admin/running-agent.ts';
+import { newEncryptionKey } from '../conformance/agent-identity.ts';
 import { RunningControlPlane } from '../control-plane/running-control-plane.ts';
 
 let plane: RunningControlPlane;
@@ -33,9 +34,9 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
   return { code, out, err };
 }
 
-async function newCluster(slug: string, connectivityMode = 'gitops'): Promise<RunningAgent> {
+async function newCluster(slug: string, connectivityMode = 'gitops', key?: string): Promise<RunningAgent> {
   await plane.newCluster(slug, { connectivityMode });
-  return await registerAgent(plane, slug);
+  return await registerAgent(plane, slug, key === undefined ? {} : { public_key: key });
 }
 
 /** Its operator was not heard of for long, so that a switch waits for it. */
@@ -106,6 +107,18 @@ describe('servicectl clusters mode', () => {
     expect((await run('mode-switches', 'dry')).out.split('\n')).toHaveLength(2);
     const json = await run('mode', 'dry', 'pull', '--dry-run', '-o', 'json');
     expect(JSON.parse(json.out)).toMatchObject({ dryRun: true, plan: { wouldStart: true } });
+  });
+
+  it('warns of a repository that would be made, and of what a switch under way does not use', async () => {
+    await newCluster('warns', 'pull', newEncryptionKey().publicKey);
+    silence('warns');
+    const dry = await run('mode', 'warns', 'gitops', '--dry-run', '--repository', 'mistyped', '-o', 'json');
+    expect(dry.err).toMatch(/^WARNING: git\.repository: there is no repository mistyped; it would be made/);
+    expect(JSON.parse(dry.out)).toMatchObject({ dryRun: true });
+    const first = await run('mode', 'warns', 'gitops', '--yes', '--repository', 'mistyped');
+    expect([first.code, first.err]).toEqual([0, expect.stringMatching(/^WARNING: .* so it was made on /)]);
+    const again = await run('mode', 'warns', 'gitops', '--yes', '--repository', 'fleet');
+    expect([again.code, again.err]).toEqual([0, expect.stringMatching(/^WARNING: sw-\S+ to gitops .* not used/)]);
   });
 
   it('says what it would do and does nothing without --yes', async () => {

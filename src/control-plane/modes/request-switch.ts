@@ -48,6 +48,8 @@ export interface RequestSwitchDeps {
 
 export interface RequestedSwitch {
   readonly row: ModeSwitchRow;
+  /** False: it was under way already, and nothing of what is asked for now is used. */
+  readonly isNew: boolean;
   /** The name of a repository that was asked for by this name, and was not there. */
   readonly madeRepository?: string;
 }
@@ -145,9 +147,9 @@ export async function requestSwitch(
 ): Promise<RequestedSwitch> {
   const { store, wakeups } = deps;
   const { cluster, to, access, repository } = asked;
-  const isNew = repository !== undefined && 'newName' in repository;
-  if (isNew || (repository !== undefined && repository.embedded === 1)) {
-    const name = isNew ? repository.newName : localName(repository);
+  const isMade = repository !== undefined && 'newName' in repository;
+  if (isMade || (repository !== undefined && repository.embedded === 1)) {
+    const name = isMade ? repository.newName : localName(repository);
     // First, so that a fault here leaves nothing behind that a switch would wait for.
     await deps.host.ensureRepository(hostedName(admin.organization, name), {
       branch: EMBEDDED_BRANCH,
@@ -158,21 +160,21 @@ export async function requestSwitch(
     access === undefined
       ? undefined
       : await newPushCredential(deps, { clusterId: cluster.id, access, createdBy: admin.name });
-  const { row } = await store.write(async (trx): Promise<BegunSwitch> => {
+  const begun = await store.write(async (trx): Promise<BegunSwitch> => {
     const { organization } = admin;
-    const used = isNew
+    const used = isMade
       ? await ensureRepositoryRow(trx, organization, repository.newName, { ...deps, baseUrl: deps.baseUrl() })
       : repository;
-    const begun = await beginSwitch(trx, deps, {
+    const now = await beginSwitch(trx, deps, {
       clusterId: cluster.id,
       to,
       options: optionsOfAsked(asked, used?.id),
       requestedBy: admin.name,
       ...(candidate === undefined ? {} : { pushCredentialId: candidate.id }),
     });
-    if (begun.isNew && candidate !== undefined) await insertPushCredential(trx, candidate, 'candidate');
-    return begun;
+    if (now.isNew && candidate !== undefined) await insertPushCredential(trx, candidate, 'candidate');
+    return now;
   });
   wakeups.notify(MODES_TOPIC);
-  return { row, ...(isNew ? { madeRepository: repository.newName } : {}) };
+  return { ...begun, ...(isMade ? { madeRepository: repository.newName } : {}) };
 }

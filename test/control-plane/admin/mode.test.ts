@@ -57,6 +57,10 @@ describe('POST /clusters/{id}/mode', () => {
     });
     const again = await ask(id, { mode: 'pull' });
     expect([again.status, again.body['switch'].id]).toEqual([202, asked.body['switch'].id]);
+    expect([asked.body['warnings'], again.body['warnings']]).toEqual([
+      undefined,
+      [expect.stringMatching(/^sw-\S+ to pull mode was under way already, asked for by admin at \S+Z$/)],
+    ]);
     const { body: cluster } = await plane.call('GET', '/clusters/first');
     expect(cluster['modeSwitch']).toMatchObject({ id: asked.body['switch'].id, to: 'pull' });
     expect(cluster['connectivityMode']).toBe('gitops');
@@ -131,10 +135,19 @@ describe('POST /clusters/{id}/mode', () => {
 
   it('makes a repository of the own host that is named for the first time, and says so', async () => {
     await silentCluster('named', 'pull', { public_key: newEncryptionKey().publicKey });
+    const dry = await ask('named', { mode: 'gitops', git: { repository: 'shops' }, dryRun: true });
+    expect([dry.status, dry.body['warnings']]).toEqual([
+      200,
+      ["git.repository: there is no repository shops; it would be made on the control plane's own Git host"],
+    ]);
     const answer = await ask('named', { mode: 'gitops', git: { repository: 'shops' } });
     expect([answer.status, answer.body['warnings']]).toEqual([
       202,
       ["git.repository: there was no repository shops, so it was made on the control plane's own Git host"],
+    ]);
+    const again = await ask('named', { mode: 'gitops', git: { repository: 'others' } });
+    expect(again.body['warnings']).toEqual([
+      expect.stringMatching(/; the git settings given now were not used: cancel the switch first, and ask anew$/),
     ]);
     const { body } = await plane.call('GET', '/repositories');
     expect(body['items'].map(({ name }: { name: string }) => name)).toContain('shops');

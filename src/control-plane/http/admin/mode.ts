@@ -2,7 +2,13 @@ import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { cancelSwitch } from '../../modes/cancel-switch.ts';
 import { planSwitch, type AskedSwitch } from '../../modes/plan-switch.ts';
-import { readWish, refuseImpossible, requestSwitch, sameSwitchUnderWay } from '../../modes/request-switch.ts';
+import {
+  readWish,
+  refuseImpossible,
+  requestSwitch,
+  sameSwitchUnderWay,
+  type SwitchWish,
+} from '../../modes/request-switch.ts';
 import { findSwitchOf, switchPage } from '../../modes/switch-pages.ts';
 import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import type { ClusterRow, ModeSwitchRow } from '../../store/schema.ts';
@@ -40,18 +46,23 @@ export function modeRoutes(app: HttpServer, deps: AdminDeps): void {
         const message = `cluster ${cluster.slug} is being switched to ${same.to_mode} by ${same.id} (${same.state}) already`;
         throw new AppError('conflict', message, { extra: { switchId: same.id } });
       }
-      if (same !== undefined) return await reply.code(202).send({ switch: await view(cluster, same) });
+      if (same !== undefined) {
+        return await reply.code(202).send({ switch: await view(cluster, same), warnings: [underWay(same, wish)] });
+      }
       const asked = await readWish(store.db, admin, cluster, wish, deps.clock.now());
       if (asked.review !== undefined) changeGitSettings(cluster.git_settings, { review: asked.review });
-      if (dryRun === true) return await reply.send({ switch: await tryOut(deps, admin, asked, app.closing) });
-      const { row, madeRepository: made } = await requestSwitch(deps, admin, asked);
-      const warnings =
-        made === undefined
+      if (dryRun === true) {
+        const planned = await tryOut(deps, admin, asked, app.closing);
+        return await reply.send({ switch: planned, ...listed(repositoryToMake(asked)) });
+      }
+      const { row, isNew, madeRepository: made } = await requestSwitch(deps, admin, asked);
+      const warnings = [
+        ...(isNew ? [] : [underWay(row, wish)]),
+        ...(made === undefined
           ? []
-          : [`git.repository: there was no repository ${made}, so it was made on the control plane's own Git host`];
-      return await reply
-        .code(202)
-        .send({ switch: await view(cluster, row), ...(warnings.length === 0 ? {} : { warnings }) });
+          : [`git.repository: there was no repository ${made}, so it was made on the control plane's own Git host`]),
+      ];
+      return await reply.code(202).send({ switch: await view(cluster, row), ...listed(warnings) });
     },
   );
 
@@ -90,6 +101,26 @@ async function requireSwitch(deps: AdminDeps, cluster: ClusterRow, id: string): 
   const row = await findSwitchOf(deps.store.db, cluster.id, id);
   if (row === undefined) throw new AppError('not_found', `cluster ${cluster.slug} has no switch of mode ${id}`);
   return row;
+}
+
+function listed(warnings: readonly string[]): { readonly warnings?: readonly string[] } {
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+/** A mistyped name would be made. */
+function repositoryToMake({ repository }: AskedSwitch): string[] {
+  if (repository === undefined || !('newName' in repository)) return [];
+  const made = "it would be made on the control plane's own Git host";
+  return [`git.repository: there is no repository ${repository.newName}; ${made}`];
+}
+
+/** Of a repeated request, which changes nothing of the switch that is under way. */
+function underWay(row: ModeSwitchRow, { push, git }: SwitchWish): string {
+  const given = [...(push === undefined ? [] : ['kubeconfig']), ...(git === undefined ? [] : ['git settings'])];
+  const unused =
+    given.length === 0 ? '' : `; the ${given.join(' and ')} given now ${push === undefined ? 'were' : 'was'} not used`;
+  const cancel = given.length === 0 ? '' : ': cancel the switch first, and ask anew';
+  return `${row.id} to ${row.to_mode} mode was under way already, asked for by ${row.requested_by} at ${row.requested_at}${unused}${cancel}`;
 }
 
 /** The same refusals as without `dryRun`, then what would be done. */
