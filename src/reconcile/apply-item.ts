@@ -1,9 +1,10 @@
 import type { DesiredItem, Outcome } from '../delivery/delivery.ts';
 import { moveOwnership } from '../kube/move-ownership.ts';
+import { withdrawMark } from '../kube/withdraw-mark.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import { refOf } from '../resources/kube-object.ts';
-import { FIELD_MANAGER, PUSH_FIELD_MANAGER } from '../resources/labels.ts';
+import { FIELD_MANAGER, META_FIELD_MANAGER, PUSH_FIELD_MANAGER } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { decideApply, type ApplyDecision } from './decide-apply.ts';
 import { definitionIsTerminating } from './definition-is-terminating.ts';
@@ -27,7 +28,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
   let live: KubeObject | undefined;
   try {
     const signature = await judgeSignature(item.object, pass.policy);
-    live = await withoutMark(pass, await pass.liveIfAllowed(ref, signal), signal);
+    live = await pass.liveIfAllowed(ref, signal);
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
       const decision = decideApply({
         desired: item.object,
@@ -39,8 +40,20 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
         isDenied: pass.deps.grants?.isDenied(namespace) === true,
         signature,
       });
-      if (decision.kind === 'refuse') return decision.outcome;
+      if (decision.kind === 'refuse') {
+        // Whether its finalizer may uninstall what was made of it is this manifest's to say, as it is wanted.
+        if (decision.isWanted === true) await withoutMark(pass, live, signal);
+        return decision.outcome;
+      }
       if (decision.kind === 'done') return { state: 'absent' };
+      // A mark goes with what is newer than it, and never for a manifest that changes nothing any more.
+      if (live !== undefined && (decision.kind === 'write' || decision.isOfOldWay !== true)) {
+        const unmarked: KubeObject | undefined = await withdrawMark(pass.deps.api, live, META_FIELD_MANAGER, signal);
+        if (unmarked !== live) {
+          live = unmarked;
+          continue;
+        }
+      }
       if (decision.kind === 'keep') {
         if (live === undefined) return { state: 'unchanged' };
         note(pass, item, live, decision);

@@ -115,7 +115,7 @@ async function applySet(
   );
   await inTurns(left, async (record) => {
     const ref = refOfRecord(record);
-    const isLive = await stillThere(pass, ref, record.uid, signal);
+    const isLive = await stillThere(pass, record, isOfNow(record), signal);
     if (isLive && isOfNow(record)) removedWithoutTombstone.push(ref);
     if (!isLive)
       deps.inventory.remember({
@@ -191,13 +191,20 @@ async function lookUp(pass: Pass, ref: ObjectRef, signal: AbortSignal): Promise<
   }
 }
 
-async function stillThere(pass: Pass, ref: ObjectRef, uid: string, signal: AbortSignal): Promise<boolean> {
+/** `isOfNow`: the source, in which it is no more, is what brought it; only then it says whether the end is meant. */
+async function stillThere(
+  pass: Pass,
+  record: InventoryRecord,
+  isOfNow: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ref = refOfRecord(record);
   // Not readable is not gone.
   if (!pass.mayRead(ref)) return true;
   try {
     const live = await pass.live.get(ref, signal);
-    if (live?.metadata.uid !== uid) return false;
-    await withoutMark(pass, live, signal);
+    if (live?.metadata.uid !== record.uid) return false;
+    if (isOfNow) await withoutMark(pass, live, signal);
     return true;
   } catch {
     signal.throwIfAborted();

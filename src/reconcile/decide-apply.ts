@@ -2,6 +2,7 @@ import { APPLICATION_INSTANCE_RULES } from '../resources/application-instance-ru
 import type { ApplicationInstance } from '../resources/application-instance.ts';
 import { asDelivered, isManaged } from '../resources/managed-object.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
+import { knownPairOf } from '../resources/known-pair.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION } from '../resources/labels.ts';
 import { OPERATION_RULES } from '../resources/operation-rules.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
@@ -38,10 +39,17 @@ export interface ApplySituation {
 }
 
 export type ApplyDecision =
-  | { readonly kind: 'refuse'; readonly outcome: Refusal }
+  /** `isWanted`: nothing stands against the manifest but that the object is being deleted. */
+  | { readonly kind: 'refuse'; readonly outcome: Refusal; readonly isWanted?: boolean }
   /** An operation that was brought before and is gone: it runs once, whatever is delivered again. */
   | { readonly kind: 'done' }
-  | { readonly kind: 'keep'; readonly pair: SourcePair; readonly fingerprint: string }
+  /** `isOfOldWay`: of an earlier delivery epoch; nothing about the object is decided by it any more. */
+  | {
+      readonly kind: 'keep';
+      readonly pair: SourcePair;
+      readonly fingerprint: string;
+      readonly isOfOldWay?: boolean;
+    }
   | {
       readonly kind: 'write';
       readonly pair: SourcePair;
@@ -55,7 +63,8 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
   const { desired, live, namespace, policy } = situation;
   const name = desired.metadata.namespace;
   if (operationIsOver(situation)) return { kind: 'done' };
-  const outcome =
+  const pair = pairOf(desired);
+  const barred =
     namespaceIsNotAllowed(name, policy) ??
     kindIsNotDelivered(refOf(desired)) ??
     namesAnotherCluster(desired, policy) ??
@@ -64,14 +73,20 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
     modeIsAnother(situation) ??
     writesArePaused(policy, namespace, live, desired) ??
     namespaceIsNotThere(name ?? '', namespace) ??
-    namespaceIsNotGranted(name ?? '', situation.isDenied) ??
-    liveIsNotOurs(live, policy) ??
-    cannotBeChangedInto(desired, live);
-  const pair = pairOf(desired);
+    namespaceIsNotGranted(name ?? '', situation.isDenied);
+  if (barred !== undefined) return { kind: 'refuse', outcome: barred };
+  if (live?.metadata.deletionTimestamp !== undefined) {
+    const message = 'the object is still being deleted; it is applied once that has finished';
+    const isWanted = pair !== undefined && !isOfOldWay(pair, policy);
+    return { kind: 'refuse', outcome: failed(Reason.ApplyFailed, message), isWanted };
+  }
+  const outcome = liveIsNotOurs(live, policy) ?? cannotBeChangedInto(desired, live);
   if (outcome !== undefined) return { kind: 'refuse', outcome };
   if (pair === undefined) return { kind: 'refuse', outcome: sourceIsMissing() };
 
-  if (isOfOldWay(pair, policy)) return { kind: 'keep', pair, fingerprint: situation.record?.fingerprint ?? '' };
+  if (isOfOldWay(pair, policy)) {
+    return { kind: 'keep', pair, fingerprint: situation.record?.fingerprint ?? '', isOfOldWay: true };
+  }
   const manifest = asDelivered(desired, policy.clusterId);
   const print = fingerprint(manifest);
   if (live !== undefined && situation.record?.fingerprint === print && holds(live, manifest)) {
@@ -127,7 +142,7 @@ function modeIsAnother({ desired, policy }: ApplySituation): Refusal | undefined
 function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusal | undefined {
   const pair = pairOf(desired);
   if (pair === undefined) return sourceIsMissing();
-  const known = greaterPair(live === undefined ? undefined : pairOf(live), lastPair);
+  const known = greaterPair(live === undefined ? undefined : knownPairOf(live), lastPair);
   const order = known === undefined ? 1 : compareSource(pair, known);
   const isOld = isOfOldWay(pair, policy);
   const past = isOld && (known === undefined || isOfOldWay(known, policy)) ? ({ isPast: true } as const) : {};
@@ -155,11 +170,7 @@ function cannotBeChangedInto(desired: KubeObject, live: KubeObject | undefined):
 }
 
 function liveIsNotOurs(live: KubeObject | undefined, policy: ClusterPolicy): Refusal | undefined {
-  if (live === undefined) return undefined;
-  if (live.metadata.deletionTimestamp !== undefined) {
-    return failed(Reason.ApplyFailed, 'the object is still being deleted; it is applied once that has finished');
-  }
-  if (isManaged(live, policy.clusterId)) return undefined;
+  if (live === undefined || isManaged(live, policy.clusterId)) return undefined;
   return conflict(
     Reason.ApplyConflict,
     `the object exists and was not brought by the control plane; delete it, or hand it over with: ` +

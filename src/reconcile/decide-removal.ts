@@ -1,5 +1,6 @@
 import type { Tombstone } from '../intent/rendered.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
+import { knownPairOf } from '../resources/known-pair.ts';
 import { isManaged } from '../resources/managed-object.ts';
 import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
@@ -8,7 +9,7 @@ import type { ClusterPolicy } from './cluster-policy.ts';
 import type { SignatureState } from './policy/judge-signature.ts';
 import { refused, stale, type Refusal } from './refusal.ts';
 import { signatureIsNotAccepted } from './signature-is-not-accepted.ts';
-import { greaterPair, pairOf } from './source-pair.ts';
+import { greaterPair } from './source-pair.ts';
 import {
   kindIsNotDelivered,
   labelIsMissing,
@@ -94,7 +95,7 @@ export function liveIsNotOurs(live: KubeObject, policy: ClusterPolicy): Refusal 
 }
 
 function liveIsNewer({ tombstone, policy, recordedPair }: RemovalSituation, live: KubeObject): Refusal | undefined {
-  const known = greaterPair(pairOf(live), recordedPair);
+  const known = greaterPair(knownPairOf(live), recordedPair);
   if (known !== undefined && compareSource(tombstone, known) <= 0) {
     return stale(
       Reason.StaleSource,

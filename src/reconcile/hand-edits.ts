@@ -1,4 +1,4 @@
-import { isOurMark } from '../kube/withdraw-mark.ts';
+import { isOperatorMark } from '../kube/withdraw-mark.ts';
 import type { DesiredItem, DesiredSet } from '../delivery/delivery.ts';
 import { compareSource } from '../resources/source-annotation.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
@@ -61,8 +61,8 @@ function editOf({ metadata: { generation = 0, managedFields = [] } }: KubeObject
 function departs(live: KubeObject, desired: KubeObject): boolean {
   const [has, wants] = [pairOf(live), pairOf(desired)];
   if (has !== undefined && wants !== undefined && compareSource(has, wants) !== 0) return false;
-  // Wanted, and marked by us all the same: whether that deletion was meant is the apply loop's to say.
-  if (live.metadata.deletionTimestamp !== undefined && isOurMark(live)) return true;
+  // Wanted, and marked by the operator all the same: whether that deletion was meant is the apply loop's to say.
+  if (live.metadata.deletionTimestamp !== undefined && isOperatorMark(live)) return true;
   const { labels, annotations } = desired.metadata;
   return !holds(live, { spec: desired['spec'], metadata: { labels, annotations } });
 }

@@ -1,6 +1,7 @@
 import type { DesiredSet, Outcome } from '../delivery/delivery.ts';
 import { PRUNED_MARK } from '../resources/intent-ids.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
+import { knownPairOf } from '../resources/known-pair.ts';
 import { TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource } from '../resources/source-annotation.ts';
@@ -12,7 +13,6 @@ import { isDenied, isLostRace, isNoAnswer, isNotFound } from '../kube/read-failu
 import { apiIsGone, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
 import { failed, refused, stale, type Refusal } from './refusal.ts';
-import { pairOf } from './source-pair.ts';
 import { withoutMark } from './tombstone-mark.ts';
 import { refOfRecord } from './vanished.ts';
 import {
@@ -124,7 +124,7 @@ function removalIsNotSigned({ policy, isSigned }: PruneSituation): Refusal | und
 
 /** Brought by another way since, such as a job: the file that vanished was not the last word. */
 function liveIsNewer(record: InventoryRecord, live: KubeObject): Refusal | undefined {
-  const pair = pairOf(live);
+  const pair = knownPairOf(live);
   if (pair === undefined || compareSource(pair, record) <= 0) return undefined;
   return stale(
     Reason.StaleSource,

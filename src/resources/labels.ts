@@ -18,6 +18,8 @@ export const SOURCE_ANNOTATION = 'app.service.io/source';
 export const INTENT_ID_ANNOTATION = 'app.service.io/intent-id';
 /** On an object about to be deleted on purpose; its value is the tombstone's intent id. Without it a release stays. */
 export const TOMBSTONE_ANNOTATION = 'app.service.io/tombstone';
+/** Beside it, in push mode: the tombstone's own `<delivery epoch>.<generation>`. No signature is over it. */
+export const TOMBSTONE_SOURCE_ANNOTATION = 'app.service.io/tombstone-source';
 /** On a namespace: the service account that releases run as. */
 export const SERVICE_ACCOUNT_ANNOTATION = 'ops.service.io/service-account';
 export const DEFAULT_RELEASE_SERVICE_ACCOUNT = 'service-applications';

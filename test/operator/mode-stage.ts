@@ -7,6 +7,7 @@ import { JobStage, type JobStageOptions } from './jobs/job-stage.ts';
 
 const OBJECTS = /\/namespaces\/shop\/(applicationinstances|operations)\/([^/]+)$/;
 const PUSH = { fieldManager: 'service-control-plane' };
+const PUSH_META = { fieldManager: 'service-control-plane-meta' };
 
 /** A stage on which the mode changes: what was written and what was told, in the order in which both were. */
 export class ModeStage implements AsyncDisposable {
@@ -65,17 +66,17 @@ export class ModeStage implements AsyncDisposable {
     return (await api.apply<KubeObject>(anInstance(options), PUSH)).object;
   }
 
-  /** As it deletes in push mode: marked and raised in one patch, then deleted. */
+  /** As it deletes in push mode: marked, with the pair of the tombstone, then deleted. */
   async pushTombstone(source: string, intentId: string): Promise<void> {
     const { api } = this.jobs.world.cluster;
-    const annotations = { 'app.service.io/tombstone': intentId, 'app.service.io/source': source };
+    const annotations = { 'app.service.io/tombstone': intentId, 'app.service.io/tombstone-source': source };
     const ref = {
       apiVersion: 'apps.service.io/v1alpha1',
       kind: 'ApplicationInstance',
       namespace: 'shop',
       name: 'podinfo',
     };
-    const marked = await api.mergePatch<KubeObject>(ref, { metadata: { annotations } }, PUSH);
+    const marked = await api.mergePatch<KubeObject>(ref, { metadata: { annotations } }, PUSH_META);
     await api.delete(ref, { uid: marked.metadata.uid ?? '' });
   }
 

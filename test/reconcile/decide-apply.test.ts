@@ -213,7 +213,21 @@ describe('decideApply', () => {
   ];
 
   it.each(refusals)('%s', (_, change, outcome) => {
-    expect(decideApply({ ...base, ...change })).toEqual({ kind: 'refuse', outcome });
+    expect(decideApply({ ...base, ...change })).toMatchObject({ kind: 'refuse', outcome });
+  });
+
+  it('wants an object that is being deleted, but not by a manifest of before the last switch, nor by one that is refused', () => {
+    const going = live(anInstance({ source: '1.1' }), { deletionTimestamp: '2026-01-01T00:00:00Z' });
+    const isWanted = (change: Partial<ApplySituation>): boolean => {
+      const decision = decideApply({ ...base, live: going, ...change });
+      return decision.kind === 'refuse' && decision.isWanted === true;
+    };
+    expect(isWanted({})).toBe(true);
+    expect(isWanted({ desired: anInstance({ source: '1.1' }), policy: aPolicy({ deliveryEpoch: 2 }) })).toBe(false);
+    const { annotations, ...rest } = going.metadata;
+    const marked = { ...annotations, 'app.service.io/tombstone-source': '1.3' };
+    expect(isWanted({ live: { ...going, metadata: { ...rest, annotations: marked } } })).toBe(false);
+    expect(isWanted({ signature: { state: 'invalid', message: 'no' } })).toBe(false);
   });
 
   it('writes a newer manifest with both labels and the resourceVersion that was compared', () => {

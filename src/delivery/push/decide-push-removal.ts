@@ -1,10 +1,11 @@
 import type { Tombstone } from '../../intent/rendered.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
+import { markPairOf } from '../../resources/known-pair.ts';
 import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { isManaged } from '../../resources/managed-object.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { compareSource } from '../../resources/source-annotation.ts';
-import { liveIsNewer, liveIsPaused, sourceOf } from './decide-push.ts';
+import { liveIsNewer, liveIsPaused } from './decide-push.ts';
 import { DELIVERED, refused, type Pushed } from './pushed.ts';
 
 export interface PushRemovalSituation {
@@ -25,11 +26,11 @@ export function decidePushRemoval(situation: PushRemovalSituation): PushRemovalD
   const { tombstone, live, clusterId, isHandover } = situation;
   const uid = live?.metadata.uid;
   if (live === undefined || uid === undefined) return end({ state: 'delivered', isAbsent: true });
-  const known = sourceOf(live);
+  const pair = markPairOf(live);
   const isMarked =
     live.metadata.annotations?.[TOMBSTONE_ANNOTATION] === tombstone.intentId &&
-    known !== undefined &&
-    compareSource(known, tombstone) === 0;
+    pair !== undefined &&
+    compareSource(pair, tombstone) === 0;
   const isGoing = live.metadata.deletionTimestamp !== undefined;
   const held =
     incarnationDiffers(tombstone, uid, isHandover) ??

@@ -2,6 +2,7 @@ import { ownershipPatch, type OwnershipMove } from '../../kube/move-ownership.ts
 import { holds } from '../../resources/drift.ts';
 import { intentIdOf, isLaterIntent } from '../../resources/intent-ids.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
+import { knownPairOf } from '../../resources/known-pair.ts';
 import {
   FIELD_MANAGER,
   MANAGED_BY_LABEL,
@@ -64,7 +65,7 @@ function end(pushed: Pushed): PushDecision {
 
 /** This very delivery has been here, and the payload is the control plane's. */
 function isAsDelivered(live: KubeObject, manifest: KubeObject, pair: SourcePair): boolean {
-  const known = sourceOf(live);
+  const known = parseSource(live.metadata.annotations?.[SOURCE_ANNOTATION]);
   const isOwned = (live.metadata.managedFields ?? []).some(
     ({ manager, operation, subresource = '' }) =>
       manager === PUSH_FIELD_MANAGER && operation === 'Apply' && subresource === '',
@@ -95,7 +96,7 @@ export function liveIsNewer(
   live: KubeObject,
   isHandover: boolean,
 ): Pushed | undefined {
-  const known = sourceOf(live);
+  const known = knownPairOf(live);
   if (known === undefined || compareSource(pair, known) >= 0) return undefined;
   const message = `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`;
   const other = intentIdOf(live) ?? '';
@@ -114,8 +115,4 @@ function liveIsGoing(live: KubeObject): Pushed | undefined {
 export function liveIsPaused(live: KubeObject): Pushed | undefined {
   if (live.metadata.annotations?.[PAUSED_ANNOTATION] !== 'true') return undefined;
   return waits(`writes are paused by ${PAUSED_ANNOTATION} on ${live.kind} ${live.metadata.name}`);
-}
-
-export function sourceOf({ metadata }: KubeObject): SourcePair | undefined {
-  return parseSource(metadata.annotations?.[SOURCE_ANNOTATION]);
 }

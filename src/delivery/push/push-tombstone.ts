@@ -24,8 +24,7 @@ export async function pushTombstone(
   const { tombstone } = item;
   const { apiVersion, kind, namespace, name } = tombstone;
   const ref = { apiVersion, kind, namespace, name };
-  /** As it stood before this call marked it. */
-  let before: KubeObject | undefined;
+  let isMarked = false;
   let live: KubeObject | undefined;
   try {
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
@@ -33,13 +32,13 @@ export async function pushTombstone(
       const decision = decidePushRemoval({ tombstone, live, clusterId, isHandover: item.isHandover === true });
       if (decision.kind === 'end' || live === undefined) {
         // It went between the mark and the delete.
-        const isGone = before !== undefined && live === undefined;
+        const isGone = isMarked && live === undefined;
         return isGone || decision.kind !== 'end' ? DELIVERED : decision.pushed;
       }
       try {
         if (decision.mark) {
-          before = live;
           live = await markForDeletion(api, live, tombstone, signal);
+          isMarked = true;
         }
         if (!decision.isGoing) {
           const { resourceVersion } = live.metadata;
@@ -56,9 +55,7 @@ export async function pushTombstone(
     signal.throwIfAborted();
     if (!(error instanceof KubeError)) throw error;
     const pushed = readPushFault(error, ref, 'delete', live);
-    if (pushed.state === 'refused' && before !== undefined && live !== undefined) {
-      await takeBackMark(api, before, live, signal);
-    }
+    if (pushed.state === 'refused' && live !== undefined) await takeBackMark(api, live, tombstone, signal);
     return pushed;
   }
 }

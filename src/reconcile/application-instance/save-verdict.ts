@@ -2,9 +2,10 @@ import { isTrue } from '../../resources/conditions.ts';
 import { intentIdOf, isPruned, tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
 import { refOf } from '../../resources/kube-object.ts';
+import { knownPairOf } from '../../resources/known-pair.ts';
 import type { EventSource } from '../../protocol/event.ts';
 import { isDenied, isNotTaken } from '../../kube/read-failure.ts';
-import { greaterPair, pairOf } from '../source-pair.ts';
+import { greaterPair } from '../source-pair.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';
@@ -82,8 +83,8 @@ function deletionSource({ deps, instance, policy }: Pick<InstancePass, 'deps' | 
   const { annotations, deletionTimestamp } = instance.metadata;
   if (annotations?.[TOMBSTONE_ANNOTATION] === undefined || deletionTimestamp === undefined) return undefined;
   const intentId = isPruned(instance) ? intentIdOf(instance) : tombstoneIntentOf(instance);
-  // In push mode the mark comes with the order of the tombstone in the annotation.
-  const pair = greaterPair(deps.inventory.lastPair(refOf(instance)), pairOf(instance));
+  // In push mode the mark comes with the order of the tombstone.
+  const pair = greaterPair(deps.inventory.lastPair(refOf(instance)), knownPairOf(instance));
   const source: EventSource = {
     mode: policy.mode,
     ...(intentId === undefined ? {} : { intentId }),

@@ -44,7 +44,9 @@ export function pushesTombstones(start: () => Promise<StagedCluster>, startTimeo
     expect(going?.metadata.deletionTimestamp).toBeDefined();
     expect(going?.metadata.annotations).toMatchObject({
       'app.service.io/tombstone': 'int-2',
-      'app.service.io/source': '2.2',
+      'app.service.io/tombstone-source': '2.2',
+      // What the control plane's signature is over stays as it is.
+      'app.service.io/source': '2.1',
       'app.service.io/intent-id': 'int-1',
     });
     expect(await stage.deliver(end)).toEqual([delivered]);
@@ -52,7 +54,7 @@ export function pushesTombstones(start: () => Promise<StagedCluster>, startTimeo
     // The same deletion handed over from another mode: its pair is newer, and it is carried out once.
     expect(await stage.deliver(item({ ...UNINSTALL, name: 'going', epoch: 3, isHandover: true }))).toEqual([delivered]);
     expect(stage.writes).toBe(1);
-    expect((await stage.read('going'))?.metadata.annotations?.['app.service.io/source']).toBe('3.2');
+    expect((await stage.read('going'))?.metadata.annotations?.['app.service.io/tombstone-source']).toBe('3.2');
     await letGo('going');
     expect(await stage.deliver(end)).toEqual([{ ...delivered, isAbsent: true }]);
   });
@@ -135,6 +137,7 @@ export function pushesTombstones(start: () => Promise<StagedCluster>, startTimeo
       annotations: { 'app.service.io/source': '2.3' },
     });
     expect(after?.metadata.annotations).not.toHaveProperty(['app.service.io/tombstone']);
+    expect(after?.metadata.annotations).not.toHaveProperty(['app.service.io/tombstone-source']);
     expect(Object.keys(ownersOf(after as KubeObject)).toSorted()).toEqual([
       'service-control-plane Apply',
       'service-operator-meta Update',

@@ -1,4 +1,3 @@
-import { isOurMark } from '../../../kube/withdraw-mark.ts';
 import type { KubeObject } from '../../../resources/kube-object.ts';
 import { isPruned } from '../../../resources/intent-ids.ts';
 import { refOf } from '../../../resources/kube-object.ts';
@@ -6,6 +5,7 @@ import { findCondition } from '../../../resources/conditions.ts';
 import type { HelmRelease } from '../../../resources/flux-helm-release.ts';
 import { APPLICATION_INSTANCE_FINALIZER, TOMBSTONE_ANNOTATION } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
+import { markIsUnclear } from '../../tombstone-mark.ts';
 import { endInstance } from '../end-instance.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 import { leftovers } from '../leftovers.ts';
@@ -31,19 +31,10 @@ export async function finalize(pass: InstancePass): Promise<StepResult> {
   if (instance.metadata.deletionTimestamp === undefined) return NEXT;
   if (instance.metadata.finalizers?.includes(APPLICATION_INSTANCE_FINALIZER) !== true) return { kind: 'done' };
   const isMeant = instance.metadata.annotations?.[TOMBSTONE_ANNOTATION] !== undefined;
-  if (markIsUnclear(pass)) return { kind: 'done', ...untilReadAnew(pass) };
+  if (markIsUnclear(instance, { inventory: pass.deps.inventory, policy: pass.policy }))
+    return { kind: 'done', ...untilReadAnew(pass) };
   if (isMeant && instance.spec.deletionPolicy !== 'Orphan') return await uninstall(pass);
   return await orphan(pass, isMeant);
-}
-
-/**
- * Our mark is on it, and no delete of ours is known to have gone through: a process ended in between, or the mark was left
- * by one that did and a person deleted the object since. What Git wants says which: the next pass over it either carries
- * the removal out or takes the mark off.
- */
-function markIsUnclear({ deps, instance, policy }: InstancePass): boolean {
-  const isKnown = deps.inventory.find(refOf(instance))?.uid === instance.metadata.uid;
-  return policy.mode === 'gitops' && isKnown && isOurMark(instance);
 }
 
 /** The answer to our own delete comes after the watch's: that is no news. */
