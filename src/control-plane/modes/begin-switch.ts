@@ -7,8 +7,11 @@ import { appendAudit } from '../store/audit.ts';
 import { lockCluster } from '../store/lock-cluster.ts';
 import type { ClusterRow, Database, ModeSwitchRow } from '../store/schema.ts';
 import { endSwitch, openSwitchOf } from './switch-rows.ts';
-import { openProposalsOf } from './open-proposals.ts';
+import { openProposalsOf, unproposedOf } from './open-proposals.ts';
 import type { SwitchOptions, SwitchStep } from './mode-switch.ts';
+
+/** Intents that a refusal names. */
+const MAX_NAMED = 50;
 
 export interface SwitchRequest {
   readonly clusterId: string;
@@ -121,10 +124,20 @@ async function refuseUnlessPossible(
   }
   if (options.closeProposals === true || mode !== 'gitops') return;
   const proposals = await openProposalsOf(trx, cluster.id);
-  if (proposals.length === 0) return;
+  const intents = await unproposedOf(trx, cluster);
+  if (proposals.length === 0 && intents.length === 0) return;
+  const what = [
+    ...(proposals.length === 0 ? [] : [`open proposals (${proposals.map(({ id }) => id).join(', ')})`]),
+    ...(intents.length === 0 ? [] : [`intents that are still to be proposed (${named(intents)})`]),
+  ];
   throw new AppError(
     'conflict',
-    `cluster ${slug} has open proposals (${proposals.map(({ id }) => id).join(', ')}); decide them first, or have them closed (closeProposals: true)`,
-    { extra: { proposals: proposals.map(({ id, title }) => ({ id, title })) } },
+    `cluster ${slug} has ${what.join(' and ')}; decide them first, or have them closed (closeProposals: true)`,
+    { extra: { proposals: proposals.map(({ id, title }) => ({ id, title })), intents: intents.slice(0, MAX_NAMED) } },
   );
+}
+
+function named(ids: readonly string[]): string {
+  const more = ids.length - MAX_NAMED;
+  return `${ids.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

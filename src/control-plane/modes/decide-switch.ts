@@ -13,6 +13,8 @@ export interface SwitchLimits {
   readonly handOverMs: number;
   readonly confirmMs: number;
   readonly totalMs: number;
+  /** On the way back, for an object that is held up alone. */
+  readonly leaveMs: number;
 }
 
 export const DEFAULT_SWITCH_LIMITS: SwitchLimits = {
@@ -22,6 +24,7 @@ export const DEFAULT_SWITCH_LIMITS: SwitchLimits = {
   handOverMs: 10 * 60_000,
   confirmMs: 10 * 60_000,
   totalMs: 30 * 24 * 60 * 60_000,
+  leaveMs: 60_000,
 };
 
 /** What a decision about a switch depends on beside its row. */
@@ -34,7 +37,7 @@ export interface SwitchFacts {
   readonly reportedEpoch: number | null;
   /** The last look at the new way; undefined: none yet. */
   readonly probes: TargetProbes | undefined;
-  /** Proposals that stand against the fence. */
+  /** Proposals that stand against the fence, and intents that wait to be proposed. */
   readonly openProposals: readonly string[];
   /** Why it cannot be fenced for the new way: for now, or for good. */
   readonly obstacle: { readonly lasts: boolean; readonly why: string } | undefined;
@@ -42,6 +45,10 @@ export interface SwitchFacts {
   readonly oldWork: number;
   /** Of the present epoch. */
   readonly handovers: Readonly<Record<ModeHandoverRow['state'], number>>;
+  /** Of those that are still to be delivered: tried, and held up by what is about that object alone. */
+  readonly heldUp: number;
+  /** Objects that are left as they are. */
+  readonly left: number;
   /** The first objects that were refused, and why. */
   readonly refused: readonly string[];
   /** The first that are still to be delivered, or to be reported. */
@@ -138,7 +145,8 @@ function forward(row: DecidedSwitch, facts: SwitchFacts, limits: SwitchLimits): 
   }
   const open = handovers.pending + handovers.delivered;
   if (open > 0) return { kind: 'wait', for: withSilence(`the operator to report ${objects(open)}`, facts) };
-  return facts.isRevisionApplied
+  // What Git holds of an object that is left is of another time, and may be refused. All that is handed over is reported.
+  return facts.isRevisionApplied || (facts.left > 0 && facts.contactMs >= limits.leaveMs)
     ? { kind: 'activate' }
     : { kind: 'wait', for: withSilence('the operator to apply what Git holds', facts) };
 }
@@ -150,7 +158,12 @@ function goBack(row: DecidedSwitch, facts: SwitchFacts, limits: SwitchLimits): S
     return isReported(row, facts) ? handOverOnceDrained(facts, limits) : { kind: 'wait', for: report(row, facts) };
   }
   const { pending } = facts.handovers;
-  if (pending > 0) return { kind: 'wait', for: withSilence(`${objects(pending)} to be delivered again`, facts) };
+  // It ends although an object cannot come along: that is left, and named.
+  const isLeft = facts.heldUp === pending && facts.contactMs >= limits.leaveMs;
+  if (pending > 0 && !isLeft) {
+    const what = `${objects(pending)} to be delivered again: ${named(facts.awaited, pending)}`;
+    return { kind: 'wait', for: withSilence(what, facts) };
+  }
   return { kind: 'roll-back', reason: `the cluster is in ${row.from_mode} mode again` };
 }
 
@@ -173,7 +186,7 @@ function whyItCannotBegin(row: DecidedSwitch, facts: SwitchFacts, limits: Switch
   const { obstacle, openProposals, probes, contactMs } = facts;
   if (obstacle?.lasts === true) return obstacle.why;
   if (openProposals.length > 0 && row.options.closeProposals !== true) {
-    return `there are open proposals (${openProposals.join(', ')}): decide them first, or have them closed with the switch`;
+    return `there are open proposals, or intents still to be proposed (${openProposals.join(', ')}): decide them first, or have them closed with the switch`;
   }
   if (row.state === 'requested' || probes === undefined || probes.state === 'ready') return undefined;
   if (probes.state === 'refused') return `${row.to_mode} mode failed its probes: ${failedProbes(probes)}`;

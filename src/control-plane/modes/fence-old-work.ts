@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import { gitSettingsOf } from '../git/git-settings.ts';
 import { reopenDelivered } from '../proposals/reopen-delivered.ts';
 import { happen } from '../proposals/take-receipt.ts';
 import { UNDECIDED } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalRow } from '../store/schema.ts';
+import { unproposedOf } from './open-proposals.ts';
 
 /** Stands before the words of why an intent that waited for a review ended with its cluster's stay in gitops mode. */
 export const MODE_SWITCHED = 'ModeSwitched';
@@ -16,8 +16,9 @@ export interface FencedWork {
 
 /**
  * Ends what of the old way nobody has taken yet: jobs of epochs below `epoch` that were not acknowledged, and what waits
- * for a review in Git where the cluster leaves it. What was approved already goes by the new way. In the transaction of the
- * fence, which holds the cluster's row and has given it its new mode.
+ * for a review in Git where the cluster leaves it. What was approved already goes by the new way. On the way back no intent
+ * ends: the mode that is gone back to asked for no review when they were accepted, or does the review itself. In the
+ * transaction of the fence, which holds the cluster's row and has given it its new mode.
  *
  * @param cluster as it was before the fence
  */
@@ -25,7 +26,7 @@ export async function fenceOldWork(
   trx: Kysely<Database>,
   cluster: ClusterRow,
   epoch: number,
-  at: string,
+  { at, isBack }: { readonly at: string; readonly isBack: boolean },
 ): Promise<FencedWork> {
   const jobs = await closeJobs(trx, cluster.id, epoch, at, ['pending', 'delivered']);
   const { connectivity_mode: mode } = await trx
@@ -35,9 +36,14 @@ export async function fenceOldWork(
     .executeTakeFirstOrThrow();
   if (mode === 'gitops') await reopenDelivered(trx, cluster.id, at);
   if (mode === 'gitops' || cluster.connectivity_mode !== 'gitops') return { jobs, proposals: 0 };
+  if (isBack) {
+    const kept = `the cluster went back to ${mode} mode, where nothing is reviewed in Git; its intent goes by that way`;
+    return { jobs, proposals: await closeProposals(trx, cluster.id, { why: kept, keepsIntents: true }, at) };
+  }
   const why = `the cluster was moved to ${mode} mode, where nothing is reviewed in Git; ask again for what you want`;
-  const proposals = await closeProposals(trx, cluster.id, why, at);
-  if (gitSettingsOf(cluster).review === 'proposal') await endUnproposed(trx, cluster.id, why);
+  const unproposed = await unproposedOf(trx, cluster);
+  const proposals = await closeProposals(trx, cluster.id, { why, keepsIntents: false }, at);
+  await endUnproposed(trx, unproposed, why);
   return { jobs, proposals };
 }
 
@@ -69,40 +75,50 @@ async function closeJobs(
   return Number(result.numUpdatedRows);
 }
 
+interface Closing {
+  readonly why: string;
+  /** They wait for their delivery again. Those that were approved do in any case. */
+  readonly keepsIntents: boolean;
+}
+
 /** @returns how many were closed */
-async function closeProposals(trx: Kysely<Database>, clusterId: string, why: string, at: string): Promise<number> {
+async function closeProposals(trx: Kysely<Database>, clusterId: string, closing: Closing, at: string): Promise<number> {
   const open = await trx
     .selectFrom('proposals')
     .selectAll()
     .where('cluster_id', '=', clusterId)
     .where('state', 'in', UNDECIDED)
     .execute();
-  for (const proposal of open) await closeProposal(trx, proposal, why, at);
+  for (const proposal of open) await closeProposal(trx, proposal, closing, at);
   return open.length;
 }
 
 /** Its branch is deleted and its request closed by those who do that for every proposal that is superseded. */
-async function closeProposal(trx: Kysely<Database>, proposal: ProposalRow, why: string, at: string): Promise<void> {
+async function closeProposal(
+  trx: Kysely<Database>,
+  proposal: ProposalRow,
+  { why, keepsIntents }: Closing,
+  at: string,
+): Promise<void> {
   const isApproved = proposal.state === 'merging';
   const detail = isApproved ? `${MODE_SWITCHED}: it was approved, and its intent goes by the new way` : why;
   const cause = { news: 'ProposalSuperseded', detail } as const;
   await happen(trx, proposal, { kind: 'overtaken', isDelivered: true }, new Date(at), cause);
   await trx
     .updateTable('intents')
-    .set(isApproved ? { state: 'accepted', reason: null } : { reason: `${MODE_SWITCHED}: ${why}` })
+    .set(isApproved || keepsIntents ? { state: 'accepted', reason: null } : { reason: `${MODE_SWITCHED}: ${why}` })
     .where('id', '=', proposal.intent_id)
     .where('state', '=', 'superseded')
     .execute();
 }
 
-/** Those that were to be proposed. One that was brought once (it has what it was rendered with) was reviewed then. */
-async function endUnproposed(trx: Kysely<Database>, clusterId: string, why: string): Promise<void> {
-  await trx
-    .updateTable('intents')
-    .set({ state: 'superseded', reason: `${MODE_SWITCHED}: ${why}` })
-    .where('cluster_id', '=', clusterId)
-    .where('state', '=', 'accepted')
-    .where('render_inputs', 'is', null)
-    .where('id', 'not in', (eb) => eb.selectFrom('proposals').select('intent_id').where('cluster_id', '=', clusterId))
-    .execute();
+async function endUnproposed(trx: Kysely<Database>, ids: readonly string[], why: string): Promise<void> {
+  for (const id of ids) {
+    await trx
+      .updateTable('intents')
+      .set({ state: 'superseded', reason: `${MODE_SWITCHED}: ${why}` })
+      .where('id', '=', id)
+      .where('state', '=', 'accepted')
+      .execute();
+  }
 }

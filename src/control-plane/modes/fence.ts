@@ -6,10 +6,10 @@ import { raiseConfigRevision } from '../store/clusters.ts';
 import { findRepositoryById, lockRepository } from '../store/repositories.ts';
 import type { ClusterRow, Database, ModeHandoverRow, ModeSwitchRow } from '../store/schema.ts';
 import { bringCredentials, takeBackCredentials } from './credentials.ts';
+import { decideHandover } from './decide-handover.ts';
 import { fenceOldWork } from './fence-old-work.ts';
 import { beforeOf, optionsOf, settingsBefore, type BeforeSwitch } from './mode-switch.ts';
 import { moveSwitch } from './switch-rows.ts';
-import { whatIsHandedOver } from './what-is-handed-over.ts';
 
 const insertHandovers = bulkInsert<ModeHandoverRow>(
   [
@@ -55,8 +55,14 @@ export async function fence(
     fenced: cluster.delivery_epoch + 1,
   };
   const git = to === 'gitops' ? await gitColumns(trx, row, cluster) : {};
-  const epoch = await raise(trx, cluster, to, { ...git, desired_revision: null, trusted_revision: null }, at);
-  const left = await handOver(trx, row, to, epoch);
+  const epoch = await raise(
+    trx,
+    cluster,
+    to,
+    { ...git, desired_revision: null, trusted_revision: null },
+    { at, isBack: false },
+  );
+  const left = await handOver(trx, row, cluster, to, epoch);
   const fenced = { ...row, epoch, before: JSON.stringify(before) };
   const credentials = await bringCredentials(trx, fenced, at);
   await moveSwitch(
@@ -91,8 +97,8 @@ export async function fenceBack(
   const git = to === 'gitops' ? { ...place, git_settings } : {};
   const revisions = from === 'gitops' ? { desired_revision, trusted_revision } : {};
   const columns = { ...git, desired_revision: null, trusted_revision: null, ...revisions };
-  const epoch = await raise(trx, cluster, from, columns, at);
-  const left = await handOver(trx, row, from, epoch);
+  const epoch = await raise(trx, cluster, from, columns, { at, isBack: true });
+  const left = await handOver(trx, row, cluster, from, epoch);
   const isFirst = row.state !== 'rolling-back';
   const credentials = isFirst ? JSON.stringify(await takeBackCredentials(trx, row, at)) : row.credentials;
   const before: BeforeSwitch = { ...known, fenced: epoch };
@@ -117,7 +123,7 @@ async function raise(
   cluster: ClusterRow,
   mode: ConnectivityMode,
   columns: Updateable<ClusterRow>,
-  at: string,
+  { at, isBack }: { readonly at: string; readonly isBack: boolean },
 ): Promise<number> {
   const epoch = cluster.delivery_epoch + 1;
   await trx
@@ -133,7 +139,7 @@ async function raise(
     .where('id', '=', cluster.id)
     .execute();
   await raiseConfigRevision(trx, cluster.id);
-  await fenceOldWork(trx, cluster, epoch, at);
+  await fenceOldWork(trx, cluster, epoch, { at, isBack });
   // Of a switch that was fenced before this one.
   await trx
     .updateTable('mode_handovers')
@@ -149,10 +155,11 @@ async function raise(
 async function handOver(
   trx: Kysely<Database>,
   row: ModeSwitchRow,
+  cluster: ClusterRow,
   to: ConnectivityMode,
   epoch: number,
 ): Promise<string> {
-  const { intents, left } = await whatIsHandedOver(trx, row.cluster_id, to);
+  const { intents, left } = await decideHandover(trx, cluster, to);
   await insertHandovers.run(
     trx,
     intents.map(({ id, target_kind, namespace, name, generation, action }) => ({

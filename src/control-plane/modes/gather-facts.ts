@@ -4,8 +4,8 @@ import { findPushCredential, findPushCredentialById } from '../store/push-creden
 import { findRepositoryById, localName } from '../store/repositories.ts';
 import type { ClusterRow, Database, ModeHandoverRow, ModeSwitchRow } from '../store/schema.ts';
 import type { DecidedSwitch, SwitchFacts } from './decide-switch.ts';
-import { beforeOf, optionsOf } from './mode-switch.ts';
-import { openProposalsOf } from './open-proposals.ts';
+import { beforeOf, objectsLeftOf, optionsOf } from './mode-switch.ts';
+import { openProposalsOf, unproposedOf } from './open-proposals.ts';
 
 /** Objects that a reason names. */
 const MAX_NAMED = 3;
@@ -41,12 +41,14 @@ export async function gatherFacts(
     probes,
     clusterEpoch: cluster.delivery_epoch,
     reportedEpoch: cluster.reported_epoch,
-    openProposals: isBegun ? [] : await standingProposals(db, row),
+    openProposals: isBegun ? [] : await standingProposals(db, row, cluster),
     obstacle: isBegun ? undefined : await obstacleOf(db, row, cluster),
     oldWork: (isBegun ? await openOldJobs(db, cluster) : 0) + (isDelivering ? 1 : 0),
     handovers,
+    heldUp: handovers.pending === 0 ? 0 : await countHeldUp(db, cluster),
+    left: objectsLeftOf(row).length,
     refused: refused.map(({ object, reason }) => `${object}: ${reason}`),
-    awaited: awaited.map(({ object }) => object),
+    awaited: awaited.map(({ object, reason }) => (reason === null ? object : `${object} (${reason})`)),
     isRevisionApplied: cluster.connectivity_mode !== 'gitops' || cluster.applied_revision === cluster.desired_revision,
   };
 }
@@ -62,9 +64,10 @@ export function silenceOf(
   return disconnectedAt === null ? undefined : `nothing was heard of it since ${cluster.last_contact_at}`;
 }
 
-async function standingProposals(db: Kysely<Database>, row: ModeSwitchRow): Promise<string[]> {
+async function standingProposals(db: Kysely<Database>, row: ModeSwitchRow, cluster: ClusterRow): Promise<string[]> {
   if (row.from_mode !== 'gitops' || optionsOf(row).closeProposals === true) return [];
-  return (await openProposalsOf(db, row.cluster_id)).map(({ id }) => id);
+  const open = (await openProposalsOf(db, row.cluster_id)).map(({ id }) => id);
+  return [...open, ...(await unproposedOf(db, cluster)).slice(0, MAX_NAMED)];
 }
 
 async function obstacleOf(
@@ -114,6 +117,20 @@ async function countHandovers(
   const counts = { pending: 0, delivered: 0, confirmed: 0, refused: 0, dropped: 0 };
   for (const { state, count } of rows) counts[state] = count;
   return counts;
+}
+
+/** In push mode, where an object can wait alone: of the others one that waits says nothing of the object. */
+async function countHeldUp(db: Kysely<Database>, cluster: ClusterRow): Promise<number> {
+  if (cluster.connectivity_mode !== 'push') return 0;
+  const { count } = await db
+    .selectFrom('mode_handovers')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('cluster_id', '=', cluster.id)
+    .where('epoch', '=', cluster.delivery_epoch)
+    .where('state', '=', 'pending')
+    .where('reason', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 async function firstOf(

@@ -56,6 +56,34 @@ describe.each(TEST_DATABASES)('what waits for a review when its cluster leaves G
     expect(await stage.jobs()).toMatchObject([{ intent_id: id, delivery_epoch: 4 }]);
   });
 
+  it('keeps every intent on the way back, proposed meanwhile or not, for the mode that asked for no review', async () => {
+    await using stage = await HandoverStage.open(await create(), { ...REVIEWED, connectivity_mode: 'pull' });
+    stage.script = propose;
+    stage.start();
+    await stage.move('gitops');
+    const proposed = await stage.accept({ name: 'one' });
+    await expect.poll(async () => (await stage.intent(proposed)).state, soon).toBe('proposed');
+    await stage.change('clusters', { delivery_held: 1 });
+    const accepted = await stage.accept({ name: 'two' });
+    await stage.fenceBack();
+    for (const id of [proposed, accepted]) {
+      expect(await stage.intent(id)).toMatchObject({ state: 'accepted', reason: null });
+    }
+    expect(await stage.proposals()).toMatchObject([{ state: 'superseded' }]);
+    await stage.release();
+    for (const id of [proposed, accepted]) {
+      await expect.poll(async () => (await stage.intent(id)).state, soon).toBe('delivered');
+    }
+    expect((await stage.jobs()).map(({ name }) => name)).toEqual(['one', 'two']);
+  });
+
+  it('stands against the switch before it is proposed, and is not ended unless that is asked for', async () => {
+    await using stage = await HandoverStage.open(await create(), REVIEWED);
+    const id = await stage.accept();
+    await expect(stage.begin('pull')).rejects.toMatchObject({ code: 'conflict', extra: { intents: [id] } });
+    expect(await stage.intent(id)).toMatchObject({ state: 'accepted', reason: null });
+  });
+
   it('does not end what was delivered once and waits to be delivered anew', async () => {
     await using stage = await HandoverStage.open(await create(), { connectivity_mode: 'gitops' });
     const id = await stage.accept();

@@ -3,7 +3,7 @@ import { acceptIntent } from '../../../src/control-plane/accept-intent.ts';
 import { DeliveryLoop } from '../../../src/control-plane/delivery-loop.ts';
 import { StoreJobQueue } from '../../../src/control-plane/jobs/store-job-queue.ts';
 import { beginSwitch } from '../../../src/control-plane/modes/begin-switch.ts';
-import { fence } from '../../../src/control-plane/modes/fence.ts';
+import { fence, fenceBack } from '../../../src/control-plane/modes/fence.ts';
 import { putCatalogEntry } from '../../../src/control-plane/store/catalog-entries.ts';
 import { lockCluster } from '../../../src/control-plane/store/lock-cluster.ts';
 import type { Store } from '../../../src/control-plane/store/open-store.ts';
@@ -127,6 +127,24 @@ export class HandoverStage implements AsyncDisposable {
       const cluster = await lockCluster(trx, CLUSTER);
       if (cluster === undefined) throw new Error('there is no cluster');
       await fence(trx, { ...row, phase: 'probing' }, cluster, { at, message: 'probed' });
+    });
+  }
+
+  /** Asks for a switch, without having proposals closed. @throws AppError `conflict` */
+  async begin(to: ClusterRow['connectivity_mode']): Promise<void> {
+    const request = { clusterId: CLUSTER, to, options: {}, requestedBy: 'admin' };
+    await this.store.write(async (trx) => await beginSwitch(trx, this.#deps(), request));
+  }
+
+  /** Commits the fence of the way back of the last switch. */
+  async fenceBack(): Promise<void> {
+    this.clock.advance(1000);
+    const at = this.clock.now().toISOString();
+    await this.store.write(async (trx) => {
+      const cluster = await lockCluster(trx, CLUSTER);
+      const row = await trx.selectFrom('mode_switches').selectAll().orderBy('id', 'desc').executeTakeFirstOrThrow();
+      if (cluster === undefined) throw new Error('there is no cluster');
+      await fenceBack(trx, row, cluster, { at, reason: 'cancelled' });
     });
   }
 
