@@ -34,7 +34,11 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
   return { code, out, err };
 }
 
-async function newCluster(slug: string, connectivityMode = 'gitops', key?: string): Promise<RunningAgent> {
+async function newCluster(
+  slug: string,
+  connectivityMode = 'gitops',
+  key?: Readonly<Record<string, string>>,
+): Promise<RunningAgent> {
   await plane.newCluster(slug, { connectivityMode });
   return await registerAgent(plane, slug, key === undefined ? {} : { public_key: key });
 }

@@ -2,13 +2,16 @@ import type { Kysely } from 'kysely';
 import { clusterDirectory } from '../../delivery/gitops/layout.ts';
 import type { ConnectivityMode } from '../../protocol/connectivity-mode.ts';
 import { gitSettingsOf } from '../git/git-settings.ts';
-import { describeAccess, type PushAccess } from '../push/push-access.ts';
+import type { MasterKey } from '../master-key.ts';
+import { describeAccess, openAccess, type PushAccess } from '../push/push-access.ts';
+import type { PushConnections } from '../push/push-connections.ts';
 import { findPushCredential } from '../store/push-credentials.ts';
 import { findRepositoryById, localName } from '../store/repositories.ts';
 import type { ClusterRow, Database, IntentRow, RepositoryRow } from '../store/schema.ts';
 import { plannedCredentials, type CredentialWay } from './credentials.ts';
 import type { CredentialChange, ObjectLeft, SwitchOptions } from './mode-switch.ts';
 import { openProposalsOf } from './open-proposals.ts';
+import { probeConflicts } from './probe-conflicts.ts';
 import {
   probeTarget,
   type ProbedTarget,
@@ -16,7 +19,7 @@ import {
   type PushProber,
   type TargetProbes,
 } from './probe-target.ts';
-import { whatIsHandedOver } from './what-is-handed-over.ts';
+import { whatIsHandedOver, type HandedOver } from './what-is-handed-over.ts';
 
 /** Objects that a plan names of each kind; their number is known beyond that. */
 const MAX_NAMED = 100;
@@ -65,7 +68,8 @@ export interface SwitchPlan {
 }
 
 export interface PlanDeps extends ProbeTargetDeps {
-  readonly pushConnections: PushProber;
+  readonly pushConnections: PushProber & Pick<PushConnections, 'connect'>;
+  readonly masterKey: Pick<MasterKey, 'open'>;
 }
 
 /** Looks at everything that a switch would look at, by the same code, and writes nothing. Rejects only when aborted. */
@@ -81,12 +85,13 @@ export async function planSwitch(
 }> {
   const { db } = deps;
   const { cluster, to } = asked;
-  const { state, probes } = await probeTarget(deps, cluster, await targetOf(deps, asked), signal);
+  const target = await probeTarget(deps, cluster, await targetOf(deps, asked), signal);
   const credentials = await plannedCredentials(db, await wayOf(db, asked));
   const { intents, left } = await whatIsHandedOver(db, cluster.id, to);
+  const probes = [...target.probes, ...(await conflictsOf(deps, asked, { target, intents }, signal))];
   const proposals = cluster.connectivity_mode === 'gitops' ? await openProposalsOf(db, cluster.id) : [];
   const blockers = [
-    ...(state === 'ready' ? [] : probes.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`)),
+    ...probes.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`),
     ...(proposals.length === 0 || asked.closeProposals
       ? []
       : [`${count(proposals.length, 'open proposal')}: decide them first, or have them closed (closeProposals)`]),
@@ -118,6 +123,21 @@ export async function planSwitch(
     toDo: toDoOf(asked, operator.isConnected, credentials),
   };
   return { plan, probes, credentials };
+}
+
+/** Of the objects, once the way itself can be used. */
+async function conflictsOf(
+  { db, pushConnections, masterKey }: PlanDeps,
+  { cluster, to, access }: AskedSwitch,
+  { target, intents }: { readonly target: TargetProbes; readonly intents: HandedOver['intents'] },
+  signal: AbortSignal,
+): Promise<TargetProbes['probes']> {
+  if (to !== 'push' || target.state !== 'ready' || intents.length === 0) return [];
+  const stored = access === undefined ? await findPushCredential(db, cluster.id) : undefined;
+  const used = stored === undefined ? access : (await openAccess(masterKey, stored)).access;
+  if (used === undefined) return [];
+  await using connection = pushConnections.connect(used);
+  return [await probeConflicts({ db, api: connection }, cluster, intents, signal)];
 }
 
 async function targetOf({ db, pushConnections }: PlanDeps, asked: AskedSwitch): Promise<ProbedTarget> {

@@ -10,6 +10,7 @@ import type { Deliveries } from '../../deliveries.ts';
 import type { PushProber } from '../../modes/probe-target.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
+import type { PushConnections } from '../../push/push-connections.ts';
 import type { ProposalDiffs } from '../../proposals/proposal-diff.ts';
 import type { LastContact } from '../../store/last-contact.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -30,7 +31,7 @@ export interface AdminDeps {
   readonly hostAccesses: HostAccesses;
   /** For probes; what is delivered goes by the delivery loop. */
   readonly deliveries: Pick<Deliveries, 'open'>;
-  readonly pushConnections: PushProber;
+  readonly pushConnections: PushProber & Pick<PushConnections, 'connect'>;
   /** Where clients and agents reach this control plane, without a slash at its end. */
   readonly baseUrl: () => string;
   readonly installLinks: InstallLinks;
