@@ -12,6 +12,8 @@ export interface ListOptions {
   readonly fieldSelector?: string;
   /** Page size; every list is read in pages (default 500). */
   readonly limit?: number;
+  /** Only the first so many, by one request: for a server that is not trusted to end. */
+  readonly atMost?: number;
 }
 
 export interface ListResult<T extends KubeObject> {

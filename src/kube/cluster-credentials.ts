@@ -4,6 +4,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
 import { HTTP_1 } from '../runtime/http-1.ts';
+import { SecretFilter } from './secret-filter.ts';
 import { currentCluster, invalid, loadKubeconfig, messageOf, type KubeconfigSource } from './load-kubeconfig.ts';
 
 export type { KubeconfigSource } from './load-kubeconfig.ts';
@@ -45,17 +46,24 @@ export class ClusterCredentials implements AsyncDisposable {
   #loading: Promise<Connection> | undefined;
   readonly #pools = new Map<string, Pool>();
   readonly #disposed = new AbortController();
+  readonly #filter = new SecretFilter();
 
   constructor(deps: { readonly source: KubeconfigSource; readonly clock: Clock }) {
     this.#clock = deps.clock;
     this.#source = deps.source;
     this.#config = loadKubeconfig(deps.source);
     this.server = currentCluster(this.#config).server.replace(/\/+$/, '');
+    this.#learn();
   }
 
   /** Aborted as this is disposed of: what runs ends then, and what comes later is refused. */
   get disposed(): AbortSignal {
     return this.#disposed.signal;
+  }
+
+  /** Text of a server, or about a request, without the secrets of this connection and fit to be shown. */
+  clean(text: string): string {
+    return this.#filter.clean(text);
   }
 
   async connection(): Promise<Connection> {
@@ -87,9 +95,10 @@ export class ClusterCredentials implements AsyncDisposable {
     try {
       if (this.#refused) this.#config = loadKubeconfig(this.#source);
       this.#refused = false;
+      this.#learn();
       await this.#config.applyToHTTPSOptions(options);
     } catch (error) {
-      throw invalid(`the credential for ${this.server} cannot be read: ${messageOf(error).slice(0, 500)}`, error);
+      throw invalid(this.clean(`the credential for ${this.server} cannot be read: ${messageOf(error)}`));
     }
     this.disposed.throwIfAborted();
     const headers: Record<string, string> = {};
@@ -98,11 +107,28 @@ export class ClusterCredentials implements AsyncDisposable {
     }
     if (typeof options.auth === 'string')
       headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+    this.#filter.add(headers['authorization']?.replace(/^\S+\s+/, ''));
+    const { key } = options;
+    if (typeof key === 'string' || key instanceof Buffer) this.#filter.add(key.toString());
     const poolKey = fingerprint(options);
     const dispatcher = this.#use(poolKey, options);
     const connection = { dispatcher, headers };
     this.#current = { connection, until: this.#clock.now().getTime() + REUSE_MS };
     return connection;
+  }
+
+  /** What no message may hold: whatever the kubeconfig has that is secret. */
+  #learn(): void {
+    const user = this.#config.getCurrentUser();
+    this.#filter.add(user?.token);
+    this.#filter.add(user?.password);
+    if (user?.keyData !== undefined) this.#filter.add(Buffer.from(user.keyData, 'base64').toString('utf8'));
+    const { proxyUrl } = currentCluster(this.#config);
+    if (proxyUrl === undefined || !URL.canParse(proxyUrl)) return;
+    const { username, password } = new URL(proxyUrl);
+    if (password === '') return;
+    const decoded = decodeOrKeep(password);
+    for (const each of [password, decoded, `${decodeOrKeep(username)}:${decoded}`]) this.#filter.add(each);
   }
 
   #use(poolKey: string, options: RequestOptions): Dispatcher {
@@ -152,6 +178,14 @@ export class ClusterCredentials implements AsyncDisposable {
       case 'socks':
         throw invalid(`proxy-url ${new URL(plan.uri).protocol} is not supported: use an http or https proxy`);
     }
+  }
+}
+
+function decodeOrKeep(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 

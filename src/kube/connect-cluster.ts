@@ -3,9 +3,9 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { KubeError, type ClusterApi, type CreateOptions, type KindRef, type ListOptions } from './cluster-api.ts';
 import { ClusterCredentials } from './cluster-credentials.ts';
-import { ANSWER_UNREADABLE, KIND_NOT_FOUND, namesMissingObject } from './kube-fault.ts';
-import { bodyOf, sendRequest, type KubeAnswer, type KubeRequest, type RequestDeps } from './kube-request.ts';
-import { listPages } from './list-pages.ts';
+import { ANSWER_TOO_LARGE, ANSWER_UNREADABLE, KIND_NOT_FOUND } from './kube-fault.ts';
+import { isMissingObject, sendRequest, type KubeAnswer, type KubeRequest, type RequestDeps } from './kube-request.ts';
+import { listFirst, listPages } from './list-pages.ts';
 import type { KubeconfigSource } from './load-kubeconfig.ts';
 import { ownAccount, type OwnAccount } from './own-account.ts';
 import { ResourceMapper, type ResourceMapping } from './resource-mapper.ts';
@@ -14,6 +14,10 @@ import { watchObjects } from './watch-objects.ts';
 
 const PAGE_SIZE = 500;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** A page of 500 large objects stays below it. */
+const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
+/** All pages of a list together, in answers of the largest size. */
+const LIST_ANSWERS = 16;
 /** Seconds a watch is asked to last: spread, so that a restart's watches do not all end together for ever. */
 const WATCH_SECONDS = { least: 290, most: 580 };
 
@@ -22,6 +26,8 @@ export interface ConnectClusterDeps {
   readonly userAgent: string;
   /** Milliseconds for one request (default 30,000). A watch has its own, longer life. */
   readonly requestTimeoutMs?: number;
+  /** Of one answer (default 128 MiB); a list in pages may have sixteen times as much. */
+  readonly maxAnswerBytes?: number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger?: Logger;
@@ -43,6 +49,7 @@ export function connectCluster(deps: ConnectClusterDeps): ClusterConnection {
     credentials,
     userAgent: deps.userAgent,
     timeoutMs: deps.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    maxAnswerBytes: deps.maxAnswerBytes ?? MAX_ANSWER_BYTES,
     clock: deps.clock,
   };
   const resend = resending(deps, request);
@@ -51,7 +58,7 @@ export function connectCluster(deps: ConnectClusterDeps): ClusterConnection {
     clock: deps.clock,
     discover: async (path, signal) => {
       try {
-        return parse(await resend({ method: 'GET', path }, signal));
+        return parse(request, await resend({ method: 'GET', path }, signal));
       } catch (error) {
         if (error instanceof KubeError && error.status === 404) return undefined;
         throw error;
@@ -90,7 +97,7 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
   /** Turns a 404 for an object that is not there into `undefined`; any other 404 means that its kind is not served. */
   const missing = (error: unknown, ref: KindRef): undefined => {
     if (!(error instanceof KubeError) || error.status !== 404 || error.reason === KIND_NOT_FOUND) throw error;
-    if (namesMissingObject(bodyOf(error))) return undefined;
+    if (isMissingObject(error)) return undefined;
     mapper.forget(ref.apiVersion);
     const message = `${credentials.server} no longer serves ${ref.kind} of ${ref.apiVersion} (${error.message})`;
     throw new KubeError(message, { status: 404, reason: KIND_NOT_FOUND, cause: error });
@@ -99,18 +106,26 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
   return {
     async get<T extends KubeObject>(ref: ObjectRef, signal?: AbortSignal) {
       try {
-        return parse<T>(await resend({ method: 'GET', path: await pathOf(ref, signal) }, signal));
+        const path = await pathOf(ref, signal);
+        return asAsked<T>(parse(request, await resend({ method: 'GET', path }, signal)), ref, path);
       } catch (error) {
         return missing(error, ref);
       }
     },
     async list<T extends KubeObject>(kind: KindRef, options: ListOptions = {}, signal?: AbortSignal) {
       const path = collectionPath(await mapper.map(kind, signal), options.namespace);
+      const { atMost } = options;
+      let bytes = 0;
+      const readPage = async (limit: number, token: string | undefined): Promise<unknown> => {
+        const query = { ...selectors(options), limit: limit === 0 ? undefined : String(limit), continue: token };
+        const answer = await resend({ method: 'GET', path: path + queryOf(query) }, signal);
+        bytes = (token === undefined ? 0 : bytes) + answer.body.length;
+        if (bytes > request.maxAnswerBytes * LIST_ANSWERS) throw tooLarge(path, request.maxAnswerBytes * LIST_ANSWERS);
+        return parse(request, answer);
+      };
       try {
-        return await listPages<T>(pick(kind), options.limit ?? PAGE_SIZE, async (limit, token) => {
-          const query = { ...selectors(options), limit: limit === 0 ? undefined : String(limit), continue: token };
-          return parse(await resend({ method: 'GET', path: path + queryOf(query) }, signal));
-        });
+        if (atMost !== undefined) return await listFirst<T>(pick(kind), atMost, readPage);
+        return await listPages<T>(pick(kind), options.limit ?? PAGE_SIZE, readPage);
       } catch (error) {
         missing(error, kind);
         throw error;
@@ -145,7 +160,7 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
       // JSON is YAML, so the body needs no other encoder.
       const contentType = 'application/apply-patch+yaml';
       const answer = await resend({ method: 'PATCH', path, body: JSON.stringify(object), contentType }, signal);
-      return { object: parse<T>(answer), created: answer.status === 201 };
+      return { object: parse<T>(request, answer), created: answer.status === 201 };
     },
     async create<T extends KubeObject>(
       object: KubeObject,
@@ -156,17 +171,17 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
       const path = collectionPath(await mapper.map(object, signal), object.metadata.namespace, true);
       const body = JSON.stringify(object);
       const query = queryOf({ fieldManager, dryRun: options.dryRun === true ? 'All' : undefined });
-      return parse<T>(await send({ method: 'POST', path: path + query, body }, signal));
+      return parse<T>(request, await send({ method: 'POST', path: path + query, body }, signal));
     },
     async mergePatch(ref, patch, options = {}, signal) {
       const path = (await pathOf(ref, signal)) + subresource(options) + queryOf({ fieldManager: options.fieldManager });
       const contentType = 'application/merge-patch+json';
-      return parse(await send({ method: 'PATCH', path, body: JSON.stringify(patch), contentType }, signal));
+      return parse(request, await send({ method: 'PATCH', path, body: JSON.stringify(patch), contentType }, signal));
     },
     async jsonPatch(ref, patch, options = {}, signal) {
       const path = (await pathOf(ref, signal)) + subresource(options) + queryOf({ fieldManager: options.fieldManager });
       const contentType = 'application/json-patch+json';
-      return parse(await send({ method: 'PATCH', path, body: JSON.stringify(patch), contentType }, signal));
+      return parse(request, await send({ method: 'PATCH', path, body: JSON.stringify(patch), contentType }, signal));
     },
     async delete(ref, options = {}, signal) {
       const { uid, resourceVersion, propagationPolicy } = options;
@@ -185,7 +200,13 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
       }
     },
     async version(signal) {
-      return parse<{ gitVersion: string }>(await resend({ method: 'GET', path: '/version' }, signal));
+      const answer = parse<{ gitVersion?: unknown } | null>(
+        request,
+        await resend({ method: 'GET', path: '/version' }, signal),
+      );
+      if (typeof answer?.gitVersion === 'string') return { gitVersion: answer.gitVersion };
+      const message = 'GET /version: the answer has no gitVersion';
+      throw new KubeError(message, { status: 0, reason: ANSWER_UNREADABLE });
     },
   };
 }
@@ -222,11 +243,26 @@ function pick({ apiVersion, kind }: KindRef): KindRef {
   return { apiVersion, kind };
 }
 
-function parse<T>(answer: KubeAnswer): T {
+function tooLarge(path: string, limit: number): KubeError {
+  const message = `GET ${path}: the pages of the list are larger than ${limit} bytes`;
+  return new KubeError(message, { status: 0, reason: ANSWER_TOO_LARGE });
+}
+
+/** Whatever else stands in an object, it is the one that was asked for. */
+function asAsked<T extends KubeObject>(answer: T | null, ref: ObjectRef, path: string): T {
+  const { apiVersion, kind, name, namespace } = ref;
+  const metadata: Partial<KubeObject['metadata']> | null | undefined = answer?.metadata;
+  const isIt = metadata?.name === name && (namespace === undefined || (metadata.namespace ?? namespace) === namespace);
+  if (answer !== null && isIt) return { ...answer, apiVersion, kind };
+  throw new KubeError(`GET ${path}: the answer is another object`, { status: 0, reason: ANSWER_UNREADABLE });
+}
+
+function parse<T>({ credentials }: RequestDeps, answer: KubeAnswer): T {
   try {
     return JSON.parse(answer.body) as T;
-  } catch (error) {
-    const message = `the API server answered ${answer.status} with something that is not JSON: ${answer.body.slice(0, 100)}`;
-    throw new KubeError(message, { status: 0, reason: ANSWER_UNREADABLE, cause: error });
+  } catch {
+    // Not its cause: that quotes the text as it came.
+    const message = `the API server answered ${answer.status} with something that is not JSON: ${answer.body.slice(0, 1000)}`;
+    throw new KubeError(credentials.clean(message), { status: 0, reason: ANSWER_UNREADABLE });
   }
 }

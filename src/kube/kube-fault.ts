@@ -1,4 +1,5 @@
 import { KubeError, type StatusCause } from './cluster-api.ts';
+import { harmless } from './secret-filter.ts';
 
 /** No answer came: refused, reset, not resolved, broken TLS. */
 export const CONNECTION_FAILED = 'ConnectionFailed';
@@ -50,15 +51,29 @@ export function isStatus(value: unknown): value is KubeStatus {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
 }
 
+/** Of a conflict; a server names one for each field. */
+const MAX_CAUSES = 100;
+
+/** What makes the text of a server fit to be shown (`SecretFilter`). */
+export type CleanText = (text: string) => string;
+
 /** An error from a `Status`; `httpStatus` stands in where the object carries no code. */
-export function faultOfStatus(status: KubeStatus, httpStatus: number, where: string, retryAfter?: number): KubeError {
-  const code = typeof status.code === 'number' && status.code >= 400 ? status.code : httpStatus;
-  const retryAfterSeconds = retryAfter ?? status.details?.retryAfterSeconds;
-  const message = status.message ?? '';
-  return new KubeError(message === '' || message === 'Unauthorized' ? `${where}: ${code} ${message}`.trim() : message, {
+export function faultOfStatus(
+  status: KubeStatus,
+  httpStatus: number,
+  where: string,
+  { retryAfter, clean = harmless }: { readonly retryAfter?: number; readonly clean?: CleanText } = {},
+): KubeError {
+  const code = typeof status.code === 'number' && status.code >= 400 && status.code < 600 ? status.code : httpStatus;
+  const { causes, retryAfterSeconds: asked } = isEntry(status.details) ? status.details : {};
+  const retryAfterSeconds = retryAfter ?? (typeof asked === 'number' && asked > 0 ? asked : undefined);
+  const said = textOf(status.message);
+  const message = said === '' || said === 'Unauthorized' ? `${where}: ${code} ${said}`.trim() : said;
+  const reason = textOf(status.reason);
+  return new KubeError(clean(message), {
     status: code,
-    reason: status.reason === undefined || status.reason === '' ? (REASONS[code] ?? 'Unknown') : status.reason,
-    causes: status.details?.causes ?? [],
+    reason: /^[A-Za-z]{1,64}$/.test(reason) ? reason : (REASONS[code] ?? 'Unknown'),
+    causes: Array.isArray(causes) ? causes.slice(0, MAX_CAUSES).flatMap((cause) => causeOf(cause, clean)) : [],
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 }
@@ -70,19 +85,40 @@ export function faultOfAnswer(answer: {
   readonly body: string;
   readonly retryAfter?: number;
   readonly where: string;
+  readonly clean?: CleanText;
 }): KubeError {
-  const { status, where, retryAfter } = answer;
+  const { status, where, retryAfter, clean = harmless } = answer;
   const parsed = parsedStatus(answer.body);
-  if (parsed !== undefined) return faultOfStatus(parsed, status, where, retryAfter);
-  const text = answer.body.replaceAll(/\s+/g, ' ').trim().slice(0, 200);
-  return new KubeError(
-    `${where}: answered ${status} (${answer.contentType || 'no content type'})${text && `: ${text}`}`,
+  const more = { clean, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  if (parsed !== undefined) return faultOfStatus(parsed, status, where, more);
+  const text = answer.body.replaceAll(/\s+/g, ' ').trim();
+  const message = `${where}: answered ${status} (${answer.contentType || 'no content type'})${text && `: ${text}`}`;
+  return new KubeError(clean(message), {
+    status,
+    reason: REASONS[status] ?? 'Unknown',
+    ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
+  });
+}
+
+/** What a server sends need not be what the type says. */
+function causeOf(cause: unknown, clean: CleanText): readonly StatusCause[] {
+  if (!isEntry(cause)) return [];
+  const { reason, message, field } = cause;
+  return [
     {
-      status,
-      reason: REASONS[status] ?? 'Unknown',
-      ...(retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }),
+      ...(typeof reason === 'string' ? { reason: clean(reason) } : {}),
+      ...(typeof message === 'string' ? { message: clean(message) } : {}),
+      ...(typeof field === 'string' ? { field: clean(field) } : {}),
     },
-  );
+  ];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isEntry(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /**
@@ -91,7 +127,7 @@ export function faultOfAnswer(answer: {
  */
 export function namesMissingObject(body: string): boolean {
   const status = parsedStatus(body);
-  return status !== undefined && status.details?.name !== undefined && status.details.name !== '';
+  return isEntry(status?.details) && textOf(status.details.name) !== '';
 }
 
 function parsedStatus(body: string): KubeStatus | undefined {

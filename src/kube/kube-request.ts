@@ -2,10 +2,15 @@ import { request, type Dispatcher } from 'undici';
 import type { Clock } from '../runtime/clock.ts';
 import { KubeError } from './cluster-api.ts';
 import type { ClusterCredentials, Connection } from './cluster-credentials.ts';
-import { ABORTED, ANSWER_TOO_LARGE, CONNECTION_FAILED, faultOfAnswer, TIMED_OUT } from './kube-fault.ts';
+import {
+  ABORTED,
+  ANSWER_TOO_LARGE,
+  CONNECTION_FAILED,
+  faultOfAnswer,
+  namesMissingObject,
+  TIMED_OUT,
+} from './kube-fault.ts';
 
-/** Largest answer read whole (a page of 500 large objects stays below it); one error body is cut much earlier. */
-const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 const MAX_ERROR_BYTES = 256 * 1024;
 
 export interface KubeRequest {
@@ -26,6 +31,8 @@ export interface RequestDeps {
   readonly userAgent: string;
   /** Milliseconds for one request, from the first byte out to the last byte in. */
   readonly timeoutMs: number;
+  /** Of an answer that is read whole; what is larger is not read on. */
+  readonly maxAnswerBytes: number;
   readonly clock: Clock;
   /** Called right before a request that may change something leaves; what it throws or rejects with is the answer. */
   readonly mayWrite?: () => void | Promise<void>;
@@ -35,10 +42,10 @@ export interface RequestDeps {
 export async function sendRequest(deps: RequestDeps, ask: KubeRequest, signal?: AbortSignal): Promise<KubeAnswer> {
   return withDeadline(deps, ask, signal, async (inner) => {
     const answer = await open(deps, ask, inner);
-    const limit = answer.statusCode < 300 ? MAX_ANSWER_BYTES : MAX_ERROR_BYTES;
+    const limit = answer.statusCode < 300 ? deps.maxAnswerBytes : maxErrorBytes(deps);
     const body = await readWhole(answer.body, limit, whereOf(deps, ask));
     if (answer.statusCode < 300) return { status: answer.statusCode, body };
-    throw withBody(faultOf(deps, ask, answer, body), body);
+    throw faultOf(deps, ask, answer, body);
   });
 }
 
@@ -60,8 +67,8 @@ export async function openStream(
         answer.body.once('close', () => signal.removeEventListener('abort', onAbort));
         return answer.body;
       }
-      const body = await readWhole(answer.body, MAX_ERROR_BYTES, whereOf(deps, ask));
-      throw withBody(faultOf(deps, ask, answer, body), body);
+      const body = await readWhole(answer.body, maxErrorBytes(deps), whereOf(deps, ask));
+      throw faultOf(deps, ask, answer, body);
     });
   } catch (error) {
     signal.removeEventListener('abort', onAbort);
@@ -69,16 +76,15 @@ export async function openStream(
   }
 }
 
-/** The raw body of a refused request, kept beside the error for the one caller that tells two kinds of 404 apart. */
-const bodies = new WeakMap<KubeError, string>();
+/** Those 404 that say that this object is not there, as opposed to its kind. */
+const missing = new WeakSet<KubeError>();
 
-export function bodyOf(error: KubeError): string {
-  return bodies.get(error) ?? '';
+export function isMissingObject(error: KubeError): boolean {
+  return missing.has(error);
 }
 
-function withBody(error: KubeError, body: string): KubeError {
-  bodies.set(error, body);
-  return error;
+function maxErrorBytes({ maxAnswerBytes }: RequestDeps): number {
+  return Math.min(maxAnswerBytes, MAX_ERROR_BYTES);
 }
 
 async function open(deps: RequestDeps, ask: KubeRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
@@ -148,7 +154,7 @@ async function withDeadline<T>(
     const end = ended();
     if (end !== undefined) throw aborted(where, end);
     if (error instanceof KubeError) throw error;
-    throw new KubeError(`${where}: ${describe(error)}`, { status: 0, reason: CONNECTION_FAILED, cause: error });
+    throw connectionFailed(deps, where, error);
   } finally {
     done.abort();
     signal?.removeEventListener('abort', onAbort);
@@ -156,6 +162,17 @@ async function withDeadline<T>(
     void deadline;
   }
 }
+
+/** The client's own errors may hold what the server sent: of them only code and message are kept. */
+export function connectionFailed({ credentials }: RequestDeps, where: string, error: unknown): KubeError {
+  const closed = credentials.server.startsWith('https:') && codeOf(error) === 'UND_ERR_SOCKET' ? `; ${MAY_ASK}` : '';
+  const message = credentials.clean(`${where}: ${describe(error)}${closed}`);
+  const cause = Object.assign(new Error(message), { code: codeOf(error) });
+  return new KubeError(message, { status: 0, reason: CONNECTION_FAILED, cause });
+}
+
+/** In TLS 1.3 a server that will not have the client may just close the connection. */
+const MAY_ASK = 'so does a server that asks for a client certificate and gets none, or one that it does not take';
 
 function aborted(where: string, signal: AbortSignal): KubeError {
   return new KubeError(`${where}: aborted`, { status: 0, reason: ABORTED, cause: signal.reason });
@@ -187,13 +204,16 @@ async function readWhole(body: AsyncIterable<unknown>, limit: number, where: str
 
 function faultOf(deps: RequestDeps, ask: KubeRequest, answer: Dispatcher.ResponseData, body: string): KubeError {
   const retryAfter = Number(headerOf(answer, 'retry-after'));
-  return faultOfAnswer({
+  const fault = faultOfAnswer({
     status: answer.statusCode,
     contentType: headerOf(answer, 'content-type'),
     body,
     where: whereOf(deps, ask),
+    clean: (text) => deps.credentials.clean(text),
     ...(retryAfter > 0 ? { retryAfter } : {}),
   });
+  if (namesMissingObject(body)) missing.add(fault);
+  return fault;
 }
 
 function headerOf(answer: Dispatcher.ResponseData, name: string): string {
@@ -208,5 +228,18 @@ function whereOf(deps: RequestDeps, ask: KubeRequest): string {
 /** `ECONNREFUSED connect ECONNREFUSED 127.0.0.1:1`, also out of an AggregateError, whose own message is empty. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ');
+  if (CERTIFICATE_ALERT.test(codeOf(error))) {
+    return 'the server asks for a client certificate: the kubeconfig has none, or one that the server does not take';
+  }
   return error instanceof Error ? error.message : String(error);
+}
+
+/** TLS alerts by which a server says what it thinks of the client's certificate (RFC 8446, 6.2), as OpenSSL spells them. */
+const CERTIFICATE_ALERT =
+  /ALERT_(CERTIFICATE|BAD_CERTIFICATE|UNKNOWN_CA|UNSUPPORTED_CERTIFICATE|HANDSHAKE_FAILURE|NO_CERT)/;
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const own = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return own === '' || own === 'UND_ERR_SOCKET' ? codeOf(error.cause) || own : own;
 }

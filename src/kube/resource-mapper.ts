@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.ts';
 import { KubeError, type KindRef } from './cluster-api.ts';
-import { KIND_NOT_FOUND } from './kube-fault.ts';
+import { ANSWER_TOO_LARGE, KIND_NOT_FOUND } from './kube-fault.ts';
 
 /** Where the objects of one kind live on the API server. */
 export interface ResourceMapping {
@@ -12,6 +12,8 @@ export interface ResourceMapping {
 
 /** A kind that is not there is looked for again at most this often: its CRD may be on its way. */
 const REFRESH_MS = 10_000;
+/** Of one group and version; the largest have some dozens. They are kept as long as the connection. */
+const MAX_RESOURCES = 2000;
 
 interface Discovered {
   readonly at: number;
@@ -96,8 +98,13 @@ function kindsOf(document: unknown, root: string): ReadonlyMap<string, ResourceM
   const kinds = new Map<string, ResourceMapping>();
   if (typeof document !== 'object' || document === null || !('resources' in document)) return kinds;
   if (!Array.isArray(document.resources)) return kinds;
-  for (const resource of document.resources as readonly Record<string, unknown>[]) {
-    const { name, kind, namespaced } = resource;
+  if (document.resources.length > MAX_RESOURCES) {
+    const message = `${root} has more than ${MAX_RESOURCES} resources: this is no Kubernetes API`;
+    throw new KubeError(message, { status: 0, reason: ANSWER_TOO_LARGE });
+  }
+  for (const resource of document.resources as readonly unknown[]) {
+    if (typeof resource !== 'object' || resource === null) continue;
+    const { name, kind, namespaced } = resource as Record<string, unknown>;
     // `pods/log` and its like are subresources, often with another kind's name.
     if (typeof name !== 'string' || typeof kind !== 'string' || name.includes('/') || kinds.has(kind)) continue;
     kinds.set(kind, { root, plural: name, namespaced: namespaced === true });

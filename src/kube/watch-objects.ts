@@ -1,7 +1,7 @@
 import type { KubeObject } from '../resources/kube-object.ts';
 import { KubeError, type KindRef, type WatchEvent } from './cluster-api.ts';
-import { ANSWER_UNREADABLE, CONNECTION_FAILED, faultOfStatus, isStatus, TIMED_OUT } from './kube-fault.ts';
-import { openStream, type RequestDeps } from './kube-request.ts';
+import { ANSWER_UNREADABLE, faultOfStatus, isStatus, TIMED_OUT, type CleanText } from './kube-fault.ts';
+import { connectionFailed, openStream, type RequestDeps } from './kube-request.ts';
 import { watchLines } from './watch-lines.ts';
 
 /** The server is asked to end the watch in time; when it has not by then, its connection is dead. */
@@ -38,7 +38,7 @@ export async function* watchObjects<T extends KubeObject>(
     const body = await openStream(deps, { method: 'GET', path: ask.path }, stop.signal);
     ask.onOpen?.();
     for await (const line of watchLines(body, where)) {
-      yield eventOf<T>(line, ask.kind, where);
+      yield eventOf<T>(line, ask.kind, { where, clean: (text) => deps.credentials.clean(text) });
     }
   } catch (error) {
     if (signal.aborted) return;
@@ -47,52 +47,57 @@ export async function* watchObjects<T extends KubeObject>(
       throw new KubeError(message, { status: 0, reason: TIMED_OUT });
     }
     if (error instanceof KubeError) throw error;
-    const message = `${where}: ${error instanceof Error ? error.message : String(error)}`;
-    throw new KubeError(message, { status: 0, reason: CONNECTION_FAILED, cause: error });
+    throw connectionFailed(deps, where, error);
   } finally {
     signal.removeEventListener('abort', onAbort);
     stop.abort();
   }
 }
 
-function eventOf<T extends KubeObject>(line: string, kind: KindRef, where: string): WatchEvent<T> {
-  const event = parse(line, where);
+/** Where a line comes from, and what makes a text of it fit to be shown. */
+interface Origin {
+  readonly where: string;
+  readonly clean: CleanText;
+}
+
+function eventOf<T extends KubeObject>(line: string, kind: KindRef, from: Origin): WatchEvent<T> {
+  const event = parse(line, from);
   const object = event['object'];
   if (event['type'] === 'ERROR') {
-    if (isStatus(object)) throw faultOfStatus(object, 500, where);
-    throw unreadable(where, line);
+    if (isStatus(object)) throw faultOfStatus(object, 500, from.where, from);
+    throw unreadable(from, line);
   }
-  if (typeof object !== 'object' || object === null || !hasMetadata(object)) throw unreadable(where, line);
+  if (typeof object !== 'object' || object === null || !hasMetadata(object)) throw unreadable(from, line);
   const resourceVersion = object.metadata.resourceVersion;
   switch (event['type']) {
     case 'BOOKMARK':
-      if (resourceVersion === undefined) throw unreadable(where, line);
+      if (resourceVersion === undefined) throw unreadable(from, line);
       return { type: 'BOOKMARK', resourceVersion };
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
       return { type: event['type'], object: { ...kind, ...object } as unknown as T };
     default:
-      throw unreadable(where, line);
+      throw unreadable(from, line);
   }
 }
 
-function parse(line: string, where: string): Record<string, unknown> {
+function parse(line: string, from: Origin): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
     // Said below, in one way for everything that is not an event.
   }
-  throw unreadable(where, line);
+  throw unreadable(from, line);
 }
 
 function hasMetadata(object: object): object is { metadata: { resourceVersion?: string } } {
   return 'metadata' in object && typeof object.metadata === 'object' && object.metadata !== null;
 }
 
-function unreadable(where: string, line: string): KubeError {
-  return new KubeError(`${where}: not a watch event (${line.length} characters): ${line.slice(0, 40)}`, {
+function unreadable({ where, clean }: Origin, line: string): KubeError {
+  return new KubeError(`${where}: not a watch event (${line.length} characters): ${clean(line).slice(0, 40)}`, {
     status: 0,
     reason: ANSWER_UNREADABLE,
   });
