@@ -12,6 +12,7 @@ import { createApplyLoop, type ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
 import { DeliveryFence } from '../reconcile/delivery-fence.ts';
+import type { DeletedRecord } from '../reconcile/inventory-record.ts';
 import { Inventory } from '../reconcile/inventory.ts';
 import type { Grant } from '../reconcile/namespace-watches.ts';
 import type { NamespaceGrants } from '../reconcile/pass.ts';
@@ -158,6 +159,11 @@ export class Core {
   /** Conditions of one object as they are now; undefined where it is not there, or has none yet. */
   statusOf(ref: ObjectRef): StatusChange | undefined {
     return this.#reconciler?.statusOf(ref);
+  }
+
+  /** What is remembered of an object that went. */
+  deleted(ref: ObjectRef): DeletedRecord | undefined {
+    return this.#inventory.deleted(ref);
   }
 
   /** What names, in its source, the delivery that brought the object's present pair. */

@@ -63,7 +63,16 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
     const webhook =
       config.listen === undefined
         ? undefined
-        : createWebhook({ api, kubeconfig: config.kubeconfig, namespace, clusters, clock, random, logger });
+        : createWebhook({
+            api,
+            kubeconfig: config.kubeconfig,
+            namespace,
+            clusters,
+            deleted: (ref) => leadership.session?.deleted(ref),
+            clock,
+            random,
+            logger,
+          });
     let synced = false;
     const probes =
       config.listen === undefined

@@ -1,3 +1,4 @@
+import { knownPairOf } from '../resources/known-pair.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { isManaged } from '../resources/managed-object.ts';
 import { compareSource } from '../resources/source-annotation.ts';
@@ -6,6 +7,8 @@ import type { ClusterPolicy } from './cluster-policy.ts';
 import { recordOfLive, type Inventory } from './inventory.ts';
 import type { InventorySaver } from './inventory-saver.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
+import { sourceIsStale } from './stale-source.ts';
+import type { OwnObject } from './write-status.ts';
 
 export interface AdoptionDeps {
   readonly inventory: Inventory;
@@ -27,8 +30,8 @@ export class Adoption {
   }
 
   /** A watch shows the object as it is, or as it was last. */
-  seen(object: KubeObject, isGone: boolean): void {
-    const pair = pairOf(object);
+  seen(object: OwnObject, isGone: boolean): void {
+    const pair = isGone ? knownPairOf(object) : pairOf(object);
     const { clusterId, mode, deliveryEpoch } = this.#deps.policy();
     if (pair === undefined || !isManaged(object, clusterId)) return;
     const isOfNow = pair.epoch >= deliveryEpoch;
@@ -44,20 +47,31 @@ export class Adoption {
     const ref = refOf(object);
     const record = inventory.find(ref);
     if (namespace === undefined || (record !== undefined && record.uid !== uid)) return false;
-    const pair = greaterPair(pairOf(object), inventory.lastPair(ref));
+    const pair = greaterPair(knownPairOf(object), inventory.lastPair(ref));
     const known = inventory.deleted(ref);
     const isKnown =
       record === undefined && known !== undefined && pair !== undefined && compareSource(known, pair) >= 0;
     if (pair === undefined || isKnown) return false;
     const { apiVersion, kind } = object;
     const { epoch, generation } = pair;
-    inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
+    const went = uid === undefined ? {} : { uid };
+    inventory.remember({
+      apiVersion,
+      kind,
+      namespace,
+      name,
+      epoch,
+      generation,
+      at: clock.now().toISOString(),
+      ...went,
+    });
     return true;
   }
 
-  #present(object: KubeObject, isPushed: boolean): boolean {
+  #present(object: OwnObject, isPushed: boolean): boolean {
     const { inventory } = this.#deps;
     if (object.metadata.deletionTimestamp !== undefined) return false;
+    if (sourceIsStale(object, inventory, this.#deps.policy()) !== undefined) return false;
     const found = recordOfLive(object, object);
     const record = inventory.find(refOf(object));
     if (found === undefined) return false;

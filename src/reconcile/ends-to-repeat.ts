@@ -20,17 +20,19 @@ export function endsToRepeat(
   mode: ConnectivityMode,
 ): StatusChange[] {
   const from = lastAnswer === undefined ? 0 : Date.parse(lastAnswer) - MARGIN_MS;
-  return deleted.flatMap(({ apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId }) => {
-    if (intentId === undefined || Date.parse(at) < from) return [];
-    const message = 'the object is not in the cluster';
-    const ended = { type: 'Ready', status: 'False', reason: Reason.Uninstalled, message } as const;
-    return [
-      {
-        ref: { apiVersion, kind, namespace, name },
-        before: [],
-        after: [{ ...ended, lastTransitionTime: at }],
-        source: { mode, epoch, generation, intentId },
-      },
-    ];
-  });
+  return deleted.flatMap((record) => (Date.parse(record.at) < from ? [] : (endToRepeat(record, mode) ?? [])));
+}
+
+/** The end of one as it was reported; undefined where no intent asked for it. */
+export function endToRepeat(record: DeletedRecord, mode: ConnectivityMode): StatusChange | undefined {
+  const { apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId } = record;
+  if (intentId === undefined) return undefined;
+  const message = 'the object is not in the cluster';
+  const ended = { type: 'Ready', status: 'False', reason: Reason.Uninstalled, message } as const;
+  return {
+    ref: { apiVersion, kind, namespace, name },
+    before: [],
+    after: [{ ...ended, lastTransitionTime: at }],
+    source: { mode, epoch, generation, intentId },
+  };
 }

@@ -32,6 +32,8 @@ export const DeletedRecord = Type.Object({
   ...Identity,
   epoch: Type.Integer({ minimum: 0 }),
   generation: Type.Integer({ minimum: 0 }),
+  /** The incarnation that went, where that is known. */
+  uid: Type.Optional(Type.String()),
   /** RFC 3339; the oldest are forgotten first. */
   at: Type.String(),
   /** The intent whose tombstone asked for it, once the end of the object has been reported for it. */

@@ -10,7 +10,7 @@ import {
 } from '../resources/labels.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
-import type { SourcePair } from '../resources/source-annotation.ts';
+import { compareSource, type SourcePair } from '../resources/source-annotation.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ConfigMapShards } from './config-map-shards.ts';
 import {
@@ -165,7 +165,9 @@ export class Inventory {
     const uid = this.#uidOf.get(key);
     const pair = greaterPair(deleted, this.lastPair(deleted)) ?? deleted;
     if (uid !== undefined) this.#drop(key, uid);
-    const kept = { ...deleted, epoch: pair.epoch, generation: pair.generation };
+    const went = deleted.uid ?? uid ?? this.#deleted.get(key)?.uid;
+    const { epoch, generation } = pair;
+    const kept = { ...deleted, epoch, generation, ...(went === undefined ? {} : { uid: went }) };
     this.#deleted.set(key, kept);
     this.#shards.set(deletedKey(key), JSON.stringify(kept));
     while (this.#deleted.size > MAX_DELETED) {
@@ -205,6 +207,9 @@ export class Inventory {
       for (const object of items) {
         const record = recordOfLive(kind, object);
         if (record === undefined || this.#byUid.has(record.uid)) continue;
+        const gone = this.#deleted.get(objectKey(record));
+        // Taken by nobody: it came after its own end.
+        if (gone !== undefined && gone.uid !== record.uid && compareSource(record, gone) < 0) continue;
         this.record(record);
         rebuilt += 1;
       }

@@ -1,6 +1,7 @@
 import type { Outcome, Removal } from '../delivery/delivery.ts';
 import type { Tombstone } from '../intent/rendered.ts';
 import type { ObjectRef } from '../resources/kube-object.ts';
+import { TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { SourcePair } from '../resources/source-annotation.ts';
 import { askToGo } from './ask-to-go.ts';
@@ -42,7 +43,9 @@ export async function removeItem(
         signature,
       });
       if (decision.kind === 'refuse') {
-        await withoutMark(pass, live, signal);
+        // Its own mark alone, and not for a tombstone of before the last switch: that has no say any more.
+        const isOwn = live?.metadata.annotations?.[TOMBSTONE_ANNOTATION] === tombstone.intentId;
+        if (isOwn && tombstone.epoch >= pass.policy.deliveryEpoch) await withoutMark(pass, live, signal);
         return decision.outcome;
       }
       if (decision.kind === 'absent' || live === undefined) {
@@ -57,7 +60,10 @@ export async function removeItem(
         const { apiVersion, kind, namespace, name, epoch, generation } = tombstone;
         // Asked for before, by a process that may have ended before it wrote so down.
         if (decision.kind === 'delete' || inventory.find(ref)?.uid === live.metadata.uid) {
-          inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at: clock.now().toISOString() });
+          const at = clock.now().toISOString();
+          const { uid } = live.metadata;
+          const went = uid === undefined ? {} : { uid };
+          inventory.remember({ apiVersion, kind, namespace, name, epoch, generation, at, ...went });
         }
         pass.noteAnswer(true);
         return { state: 'deleted', ref: resourceRefOf(live) };

@@ -82,7 +82,7 @@ export const Reason = {
   SignatureInvalid: 'SignatureInvalid',
   /** The spec breaks a rule of its kind, or changes what cannot be changed; the message says what to do instead. */
   SpecInvalid: 'SpecInvalid',
-  /** The source pair is lower than what is applied already. */
+  /** The source pair is lower than what is applied already, or than that by which the object was uninstalled. */
   StaleSource: 'StaleSource',
   /** Another mode or delivery epoch came into force, and the directory was not read since. */
   SourceNotRead: 'SourceNotRead',

@@ -28,6 +28,8 @@ const AdmissionReview = Type.Object({
     namespace: Type.Optional(Type.String()),
     name: Type.Optional(Type.String()),
     userInfo: Type.Object({ username: Type.Optional(Type.String()) }),
+    /** Of the write: who says to be writing. */
+    options: Type.Optional(Type.Union([Type.Object({ fieldManager: Type.Optional(Type.String()) }), Type.Null()])),
     object: MaybeObject,
     oldObject: MaybeObject,
   }),

@@ -1,13 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPolicy } from '../../reconcile/cluster-policy.ts';
+import type { DeletedRecord } from '../../reconcile/inventory-record.ts';
 import { operationIsNotRun } from '../../reconcile/operation/operation-controller.ts';
 import { checkApplicationInstance } from '../../reconcile/policy/check-application-instance.ts';
 import { checkOperation } from '../../reconcile/policy/check-operation.ts';
 import type { OperatorAccounts } from '../../reconcile/policy/operator-accounts.ts';
 import { operatorFieldIsChanged } from '../../reconcile/policy/operator-field-is-changed.ts';
 import { refusalText, type PolicySituation, type PolicyViolation } from '../../reconcile/policy/policy-violation.ts';
+import { sourceIsStale } from '../../reconcile/stale-source.ts';
 import { writesArePaused } from '../../reconcile/write-checks.ts';
-import type { KubeObject } from '../../resources/kube-object.ts';
+import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
+import { PUSH_FIELD_MANAGER } from '../../resources/labels.ts';
+import { Reason } from '../../resources/reasons.ts';
 import type { AdmissionRequest, ReviewAnswer } from './admission-review.ts';
 import { asJudged, judgedKind, namedObject, type Judged } from './judged-object.ts';
 
@@ -19,6 +23,8 @@ export interface ReviewView {
   /** Undefined while the namespaces are not all known. */
   readonly namespaces: () => ((name: string) => KubeObject | undefined) | undefined;
   readonly now: () => Date;
+  /** What this replica remembers of what went, where it leads; the others leave that to the reconcile. */
+  readonly deleted?: (ref: ObjectRef) => DeletedRecord | undefined;
 }
 
 const ALLOWED: ReviewAnswer = { allowed: true, warnings: [] };
@@ -58,12 +64,36 @@ export async function decideReview(request: AdmissionRequest, view: ReviewView):
   const namespace = namespaces(after.metadata.namespace ?? '');
   const old = before === undefined ? undefined : asJudged(kind, before)?.object;
   const situation = { namespace, policy, now: view.now(), ...(old === undefined ? {} : { before: old }) };
-  const violations = await check(judged, situation);
+  const violations = [...(await check(judged, situation))];
   const standing = before !== undefined && (await stands(judged, before, violations, situation));
+  const late = before === undefined ? comesLate(request, judged.object, policy, view) : undefined;
+  if (late?.isRefused === true) violations.push({ reason: Reason.StaleSource, message: late.message });
   const refusal = refusedFor(standing ? reserved : [...reserved, ...violations]);
   if (refusal !== undefined) return refusal;
   const warnings = violations.map(({ message }) => message);
-  return { allowed: true, warnings: [...warnings, ...oddities(judged, situation, violations.length > 0)] };
+  const odd = late === undefined ? [] : [late.message];
+  return { allowed: true, warnings: [...warnings, ...odd, ...oddities(judged, situation, violations.length > 0)] };
+}
+
+/**
+ * A create of the control plane's own that was given up and comes when the object was uninstalled, or the cluster had gone
+ * on to another way, is refused. A person who restores a copy is told what will be said of it.
+ */
+function comesLate(
+  { options }: AdmissionRequest,
+  object: Judged['object'],
+  policy: ClusterPolicy,
+  { deleted = () => undefined }: ReviewView,
+): { readonly message: string; readonly isRefused: boolean } | undefined {
+  const isRefused = options?.fieldManager === PUSH_FIELD_MANAGER;
+  const stale = sourceIsStale(asCreated(object, isRefused), { find: () => undefined, deleted }, policy);
+  return stale && { message: stale.message, isRefused };
+}
+
+/** At a create nobody has worked on it; whose it is the write says, since not every server has noted that by now. */
+function asCreated({ metadata, ...object }: KubeObject, isPushed: boolean): KubeObject {
+  const managedFields = isPushed ? [{ manager: PUSH_FIELD_MANAGER, operation: 'Apply' } as const] : [];
+  return { ...object, metadata: { ...metadata, managedFields } };
 }
 
 async function check(judged: Judged, situation: PolicySituation): Promise<readonly PolicyViolation[]> {

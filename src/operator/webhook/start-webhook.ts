@@ -4,8 +4,9 @@ import { createInformer } from '../../kube/informer.ts';
 import type { KubeconfigSource } from '../../kube/load-kubeconfig.ts';
 import { operatorAccounts, type OperatorAccounts } from '../../reconcile/policy/operator-accounts.ts';
 import type { ClusterPolicy } from '../../reconcile/cluster-policy.ts';
+import type { DeletedRecord } from '../../reconcile/inventory-record.ts';
 import type { Cluster } from '../../resources/cluster.ts';
-import type { KubeObject } from '../../resources/kube-object.ts';
+import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../resources/labels.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -23,6 +24,8 @@ export interface WebhookDeps {
   readonly namespace: string;
   /** Run by whoever made it. */
   readonly clusters: Informer<Cluster>;
+  /** What is remembered of an object that went, where this replica leads. */
+  readonly deleted?: (ref: ObjectRef) => DeletedRecord | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -58,6 +61,7 @@ export function createWebhook(deps: WebhookDeps): Webhook {
         policy,
         namespaces: () => (synced.namespaces ? (name) => namespaces.get(undefined, name) : undefined),
         now: () => clock.now(),
+        ...(deps.deleted === undefined ? {} : { deleted: deps.deleted }),
       }),
   });
   const keeper = new CertificateKeeper({

@@ -11,6 +11,7 @@ import { checkNamespace } from './steps/check-namespace.ts';
 import { checkPaused } from './steps/check-paused.ts';
 import { checkPolicy } from './steps/check-policy.ts';
 import { checkRelease } from './steps/check-release.ts';
+import { checkSource } from './steps/check-source.ts';
 import { ensureChartSource } from './steps/ensure-chart-source.ts';
 import { ensureFinalizer } from './steps/ensure-finalizer.ts';
 import { ensureRelease } from './steps/ensure-release.ts';
@@ -28,6 +29,7 @@ const STEPS: readonly Step[] = [
   checkNamespace,
   observeDownstream,
   finalize,
+  checkSource,
   ensureFinalizer,
   checkPolicy,
   checkRelease,

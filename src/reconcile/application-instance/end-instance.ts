@@ -2,10 +2,11 @@ import { KubeError } from '../../kube/cluster-api.ts';
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
 import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { refOf } from '../../resources/kube-object.ts';
+import { knownPairOf } from '../../resources/known-pair.ts';
 import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER } from '../../resources/labels.ts';
 import { compareSource } from '../../resources/source-annotation.ts';
 import { isLostRace, isNoAnswer, isNotFound } from '../../kube/read-failure.ts';
-import { greaterPair, pairOf } from '../source-pair.ts';
+import { greaterPair } from '../source-pair.ts';
 import { reportStatus } from '../write-status.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
 import { instanceDraft, keepUnwritten, saveVerdict } from './save-verdict.ts';
@@ -43,9 +44,9 @@ function beforeEnd(instance: ApplicationInstance, { ready }: Verdict): Applicati
  */
 function rememberEnd({ deps, instance, policy }: InstancePass): boolean {
   const intentId = tombstoneIntentOf(instance);
-  const { name, namespace } = instance.metadata;
+  const { name, namespace, uid } = instance.metadata;
   const ref = refOf(instance);
-  const pair = greaterPair(deps.inventory.lastPair(ref), pairOf(instance));
+  const pair = greaterPair(deps.inventory.lastPair(ref), knownPairOf(instance));
   if (namespace === undefined || pair === undefined) return false;
   if (intentId === undefined && policy.mode !== 'push') return false;
   const known = deps.inventory.deleted(ref);
@@ -58,6 +59,7 @@ function rememberEnd({ deps, instance, policy }: InstancePass): boolean {
     epoch: pair.epoch,
     generation: pair.generation,
     at: deps.clock.now().toISOString(),
+    ...(uid === undefined ? {} : { uid }),
     ...(intentId === undefined ? {} : { reportedFor: intentId }),
   });
   return isNews && policy.mode === 'push';

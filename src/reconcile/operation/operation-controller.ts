@@ -11,6 +11,8 @@ import type { Inventory } from '../inventory.ts';
 import { isDenied } from '../../kube/read-failure.ts';
 import { checkOperation } from '../policy/check-operation.ts';
 import { refusalText } from '../policy/policy-violation.ts';
+import type { ClusterEventRecorder } from '../application-instance/instance-pass.ts';
+import { sourceIsStale } from '../stale-source.ts';
 import { sourceOf } from '../status-source.ts';
 import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
@@ -26,6 +28,7 @@ export interface OperationDeps {
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
   readonly told?: ToldSources;
+  readonly recorder?: ClusterEventRecorder;
 }
 
 /** The kinds that an operation is judged by. */
@@ -63,6 +66,18 @@ export async function reconcileOperation(
       setCondition(before, { type: 'Accepted', status: 'Unknown', reason, message, observedGeneration }, now),
       {},
     );
+    return;
+  }
+  const stale = sourceIsStale(operation, deps.inventory, policy);
+  if (stale !== undefined) {
+    const finding = { reason: Reason.StaleSource, message: stale.message, observedGeneration };
+    const accepted = { type: 'Accepted', status: 'False', ...finding } as const;
+    const blocked = { type: 'Blocked', status: 'True', ...finding } as const;
+    const isKnown = before.some(({ reason }) => reason === Reason.StaleSource);
+    if (!isKnown) {
+      deps.recorder?.record(operation, { type: 'Warning', reason: finding.reason, message: finding.message });
+    }
+    await save(setCondition(setCondition(before, accepted, now), blocked, now), { phase: 'Blocked' });
     return;
   }
   const violations = await checkOperation(operation, { namespace: inside, policy, now });

@@ -30,6 +30,7 @@ interface Write {
   readonly username?: string;
   readonly operation?: string;
   readonly subResource?: string;
+  readonly fieldManager?: string;
 }
 
 async function review(write: Write, by: ReviewView = view()): Promise<ReviewAnswer> {
@@ -44,6 +45,7 @@ async function review(write: Write, by: ReviewView = view()): Promise<ReviewAnsw
       userInfo: { username },
       ...(after === undefined ? {} : { object: after }),
       ...(before === undefined ? {} : { oldObject: before }),
+      ...(write.fieldManager === undefined ? {} : { options: { fieldManager: write.fieldManager } }),
       ...(write.subResource === undefined ? {} : { subResource: write.subResource }),
     },
     by,
@@ -99,6 +101,23 @@ describe('a review', () => {
     const push = await review({ after, username: serviceAccountName('service-system', 'service-control-plane') });
     expect(push).toMatchObject({ ...refused, reasons: ['ChartNotAllowed'] });
     expect(await review({ after })).toMatchObject({ reasons: ['ReservedFieldChanged', 'ChartNotAllowed'] });
+  });
+
+  it('refuses a create of the control plane that comes after the uninstall or the switch, and warns a person', async () => {
+    const gone = { apiVersion: good.apiVersion, kind: good.kind, namespace: 'shop', name: 'podinfo', at: '' };
+    const uninstalled = view({ deleted: () => ({ ...gone, epoch: 1, generation: 2 }) });
+    const push = { username: serviceAccountName('service-system', 'service-control-plane') };
+    const late = { ...push, after: anInstance(), fieldManager: 'service-control-plane' };
+    const isStale = { ...refused, reasons: ['StaleSource'] };
+    expect(await review(late)).toMatchObject(allowed);
+    expect(await review(late, uninstalled)).toMatchObject(isStale);
+    expect(await review({ ...late, after: anInstance({ source: '1.3' }) }, uninstalled)).toMatchObject(allowed);
+    expect(await review({ ...late, before: anInstance() }, uninstalled)).toMatchObject(allowed);
+    const switched = view({ policy: () => ({ ...policy, deliveryEpoch: 2 }) });
+    expect(await review(late, switched)).toMatchObject(isStale);
+    expect(await review({ ...push, after: anInstance() }, switched)).toEqual({ allowed: true, warnings: [] });
+    const restored = await review({ ...push, after: anInstance() }, uninstalled);
+    expect(restored).toMatchObject({ allowed: true, warnings: [expect.stringContaining('ask for it anew')] });
   });
 
   it('admits with a warning while there is nothing to judge by', async () => {
