@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { keepInMemory } from '../support/mode-world/memory-folder.ts';
 import { playWorlds, SCHEDULES_OF_A_WORLD, toldOf } from '../support/mode-world/play-worlds.ts';
 import { seedsOf } from '../support/mode-world/seeds.ts';
 
@@ -6,6 +7,7 @@ it(
   'M1: whichever program is killed at whichever write, a switch ends with each object, each intent and one writer',
   { timeout: 900_000 },
   async () => {
+    keepInMemory();
     const seeds = seedsOf('first');
     const tally = await playWorlds(seeds);
     process.stdout.write(toldOf(seeds, tally));

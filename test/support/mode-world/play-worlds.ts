@@ -8,7 +8,7 @@ export const SCHEDULES_OF_A_WORLD = 20;
 const MODES = ['pull', 'gitops', 'push'] as const;
 const SEEDS = 1000;
 /** Most of a world is waiting. */
-const AT_ONCE = 6;
+const AT_ONCE = 4;
 
 /** What came of worlds that kept every promise. */
 export interface Tally {

@@ -1,5 +1,5 @@
-/** With 20 schedules each: 520. */
-const WORLDS = 26;
+/** With 20 schedules each: 500. */
+const WORLDS = 25;
 
 /**
  * The seeds of one of two halves: those of `MODE_WORLDS` worlds, or the one of `MODE_SEED`, which the half it belongs to
