@@ -1,8 +1,9 @@
 import type { Delivery, DeliveryItem, Probe, Receipt } from '../../delivery/delivery.ts';
 import type { PushApi } from '../../delivery/push/push-delivery.ts';
+import { CREDENTIAL_NOT_TAKEN } from '../../delivery/push/read-push-fault.ts';
 import type { PushTarget } from '../../delivery/select-delivery.ts';
 import { connectCluster, type ClusterConnection } from '../../kube/connect-cluster.ts';
-import type { ClusterApi } from '../../kube/cluster-api.ts';
+import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { PROJECT_VERSION } from '../../runtime/project-version.ts';
@@ -165,7 +166,7 @@ export class PushConnections implements AsyncDisposable {
   }
 
   async #tell(warm: Warm, { fault }: BatchEnd): Promise<void> {
-    const state = fault === undefined ? 'ready' : 'failing';
+    const state = fault === undefined ? 'ready' : fault.startsWith(CREDENTIAL_NOT_TAKEN) ? 'refused' : 'failing';
     if (warm.reach === state && state === 'ready') return;
     const { store, clock, logger } = this.#deps;
     const message = fault ?? 'the last delivery was taken';
@@ -236,7 +237,8 @@ async function unproven(
     return proof.state === 'same' ? undefined : proof.message;
   } catch (error) {
     signal.throwIfAborted();
-    return error instanceof Error ? error.message : 'the API server could not be asked';
+    const why = error instanceof Error ? error.message : 'the API server could not be asked';
+    return error instanceof KubeError && error.status === 401 ? `${CREDENTIAL_NOT_TAKEN}: ${why}` : why;
   }
 }
 

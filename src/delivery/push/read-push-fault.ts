@@ -10,6 +10,9 @@ import { refused, waits, type Pushed } from './pushed.ts';
 /** Reason of a write that was not sent: the cluster is not in push mode any more, or is at another epoch. */
 export const NOT_OURS_TO_WRITE = 'NotOursToWrite';
 
+/** How the message begins where the API server answers 401: nothing goes on until somebody gives another credential. */
+export const CREDENTIAL_NOT_TAKEN = 'the API server does not accept the push credential any more';
+
 const LABEL = `${NAMESPACE_LABEL}=${NAMESPACE_LABEL_VALUE}`;
 /** etcd's words and gRPC's, behind a status of 500 on servers before 1.22. */
 const TOO_LARGE = /request is too large|larger than max/i;
@@ -38,7 +41,7 @@ export function readPushFault(
   if (error.reason === NOT_OURS_TO_WRITE) return { state: 'retry', message: error.message };
   if (status === 0) return { state: 'retry', message: `the API server does not answer: ${error.message}` };
   if (status === 401) {
-    return { state: 'retry', message: `the API server does not accept the push credential any more: ${said}` };
+    return { state: 'retry', message: `${CREDENTIAL_NOT_TAKEN}: ${said}` };
   }
   if (error.retryable) return { state: 'retry', message: said };
   if (isForbiddenByRbac(error)) {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { connectCluster } from '../../../src/kube/connect-cluster.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { sandboxCluster, type TransportCluster } from '../../support/transport-contract/transport-cluster.ts';
 import { INSTALL, RunningControlPlane, type Answer } from '../running-control-plane.ts';
 
@@ -154,4 +156,26 @@ it('shows that a credential is about to end, and that it has', async () => {
   expect(await ends(8 * day)).toEqual([false, []]);
   expect(await ends(6 * day)).toEqual([false, [['True', 'PushCredentialEnds']]]);
   expect(await ends(-1000)).toEqual([true, []]);
+});
+
+it('says of a delivery that is answered 401 that the credential is refused, with the way to another', async () => {
+  const id = await plane.newCluster('ended', { connectivityMode: 'push' });
+  await registersAs(id);
+  const account = { namespace: 'service-system', name: 'short-lived' };
+  await cluster.admin.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account }, 'test');
+  const kubeconfig = { kind: 'text', yaml: cluster.kubeconfig } as const;
+  await using admin = connectCluster({ kubeconfig, userAgent: 'test', clock: systemClock, random: Math.random });
+  const { token } = await admin.account.requestToken(account, { expirationSeconds: 3600 });
+  const yaml = cluster.pushKubeconfig.replace(/token: \S+/, `token: ${token.expose()}`);
+  expect((await plane.call('PUT', '/clusters/ended/push-credential', { kubeconfig: yaml })).status).toBe(200);
+  await cluster.admin.delete({ apiVersion: 'v1', kind: 'ServiceAccount', ...account });
+  await plane.call('POST', '/clusters/ended/intents', { ...INSTALL, name: 'ended' });
+  await vi.waitFor(async () => {
+    const answer = await plane.call('GET', '/clusters/ended');
+    expect(conditionOf(answer, 'PushReachable')).toEqual([['False', 'PushCredentialRefused']]);
+    expect(answer.body['push']).toMatchObject({
+      state: 'refused',
+      reach: { message: expect.stringMatching(/^the API server does not accept the push credential any more: /) },
+    });
+  });
 });
