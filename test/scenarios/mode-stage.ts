@@ -14,11 +14,15 @@ export async function begin(world: ModeWorld, intent: Record<string, unknown>): 
 }
 
 /** Installs so many applications and waits until each is ready; answers their UIDs. */
-export async function installed(world: ModeWorld, count: number): Promise<Record<string, string>> {
+export async function installed(
+  world: ModeWorld,
+  count: number,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Record<string, string>> {
   const ids: string[] = [];
   for (let number = 1; number <= count; number += 1) {
     const name = `app-${number}`;
-    ids.push(await begin(world, { action: 'install', name, catalogEntry: 'podinfo', chartVersion: '6.5.0' }));
+    ids.push(await begin(world, { action: 'install', name, catalogEntry: 'podinfo', chartVersion: '6.5.0', ...more }));
   }
   for (const id of ids) await world.untilIntent(id, ['ready']);
   return await world.uids();

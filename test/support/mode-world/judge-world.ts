@@ -2,6 +2,7 @@ import type { ConnectivityMode } from '../../../src/protocol/connectivity-mode.t
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { FIELD_MANAGER, INTENT_ID_ANNOTATION, PUSH_FIELD_MANAGER } from '../../../src/resources/labels.ts';
 import type { Fleet } from './fleet.ts';
+import { madeObjects, type MadeObject } from './made-objects.ts';
 import type { ModeWorld } from './mode-world.ts';
 import { secondWriters, WRITERS, type Writer } from './payload-writes.ts';
 
@@ -18,6 +19,7 @@ export async function unkeptPromises(world: ModeWorld, fleet: Fleet, mode: Conne
   const objects = await world.objects();
   return [
     ...unexpectedObjects(objects, fleet),
+    ...unexpectedParts(await madeObjects(world), fleet),
     ...otherOwners(objects, mode === 'push' ? PUSH_FIELD_MANAGER : FIELD_MANAGER),
     ...lostIntents(objects, fleet),
   ];
@@ -28,6 +30,14 @@ function unexpectedObjects(objects: readonly KubeObject[], fleet: Fleet): string
   const missing = [...fleet.wanted].filter((name) => !names.has(name)).map((name) => `${name} is not there`);
   const extra = [...names].filter((name) => !fleet.wanted.has(name)).map((name) => `${name} is there`);
   return [...missing, ...extra];
+}
+
+/** Of what is gone nothing may be left; what is there has its release. */
+function unexpectedParts(made: readonly MadeObject[], fleet: Fleet): string[] {
+  const released = new Set(made.filter(({ kind }) => kind === 'HelmRelease').map(({ app }) => app));
+  const missing = [...fleet.wanted].filter((name) => !released.has(name)).map((name) => `${name} has no release`);
+  const left = made.filter(({ app }) => !fleet.wanted.has(app)).map(({ kind, app }) => `${kind} of ${app} is left`);
+  return [...missing, ...left];
 }
 
 /** Nothing is installed twice under a name here, so each has one UID for good. */

@@ -1,6 +1,11 @@
 import type { AuditedWrite } from '../../../src/sandbox/audit.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
-import { FIELD_MANAGER, PUSH_FIELD_MANAGER, SOURCE_ANNOTATION } from '../../../src/resources/labels.ts';
+import {
+  FIELD_MANAGER,
+  PUSH_FIELD_MANAGER,
+  SOURCE_ANNOTATION,
+  TOMBSTONE_SOURCE_ANNOTATION,
+} from '../../../src/resources/labels.ts';
 import { parseSource, type SourcePair } from '../../../src/resources/source-annotation.ts';
 
 /** Who brings payloads, as the field managers name them. */
@@ -15,7 +20,7 @@ export interface PayloadWrite {
   readonly object: string;
   /** Of the object after it; absent after a delete that left nothing. */
   readonly uid: string | undefined;
-  /** Of what was brought. */
+  /** Of what was brought, or of the tombstone for which push mode marks an object. */
   readonly pair: SourcePair | undefined;
   /** What the control plane's database says at that moment; absent where nobody asked. */
   readonly fence?: Fence;
@@ -43,7 +48,8 @@ export function payloadWriteOf(write: AuditedWrite): PayloadWrite | undefined {
   if (method === 'DELETE') return { ...about, what: 'delete', pair: undefined };
   if (body.includes('/metadata/managedFields')) return { ...about, what: 'move', pair: undefined };
   if (body.includes('app.service.io/tombstone') && method === 'PATCH' && !isApply(write)) {
-    return { ...about, what: 'mark', pair: undefined };
+    const { metadata } = JSON.parse(body) as Partial<KubeObject>;
+    return { ...about, what: 'mark', pair: parseSource(metadata?.annotations?.[TOMBSTONE_SOURCE_ANNOTATION]) };
   }
   if (!isPayloadManager(query.get('fieldManager')) || !(isApply(write) || method === 'POST')) return undefined;
   const brought = JSON.parse(body) as KubeObject;
@@ -61,7 +67,7 @@ export function secondWriters(writes: readonly PayloadWrite[]): string[] {
       const state = fence.isHeld ? 'held' : 'open';
       faults.push(`${at} when only ${fence.writers.join(' and ')} may write, epoch ${fence.epoch}, ${state}`);
     }
-    // A mark and a delete name no epoch: theirs is that of the fence, unless the one before may still be at it.
+    // A delete names no epoch, nor does the operator's mark: theirs is that of the fence, unless the one before may still be at it.
     const epoch = pair?.epoch ?? (fence?.isHeld === false && what !== 'move' ? fence.epoch : undefined);
     if (epoch === undefined) {
       if (newest !== undefined && writer !== newest.writer && what !== 'move') {
