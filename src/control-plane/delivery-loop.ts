@@ -18,6 +18,7 @@ import {
   type WorkQueue,
 } from './store/delivery-queue.ts';
 import { withExclusive, type Held } from './store/exclusive.ts';
+import { noteHeldUp } from './store/mode-handovers.ts';
 import type { Store } from './store/open-store.ts';
 import { TargetStates } from './target-states.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
@@ -202,7 +203,7 @@ export class DeliveryLoop {
       batch.map((intent) => [intent.id, { ...intent, render_inputs: inputs.get(intent.id) ?? intent.render_inputs }]),
     );
     let unfinished: string | undefined;
-    const alone = new Set<string>();
+    const alone = new Map<string, string>();
     const onStored = (intent: QueuedIntent, receipt: FinalReceipt): void => this.#tell(intent, receipt);
     const receipts = new ReceiptWriter({ store, wakeups, clock, held, onStored });
     const take = (receipt: Receipt): void => {
@@ -210,7 +211,7 @@ export class DeliveryLoop {
       if (intent === undefined) return;
       if (receipt.state === 'retry') {
         unfinished ??= receipt.message;
-        if (receipt.alone === true) alone.add(receipt.intentId);
+        if (receipt.alone === true) alone.set(receipt.intentId, receipt.message);
         return;
       }
       waiting.delete(receipt.intentId);
@@ -231,6 +232,7 @@ export class DeliveryLoop {
     } finally {
       await receipts.stored();
     }
+    if (alone.size > 0) await store.write(async (trx) => await noteHeldUp(trx, batch, alone));
     const failed = new Set([...waiting.values()].map((intent) => memberOf(queue, intent)));
     const done = new Set(batch.map((intent) => memberOf(queue, intent)).filter((member) => !failed.has(member)));
     return {

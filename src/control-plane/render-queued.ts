@@ -46,13 +46,31 @@ export async function renderQueued(db: Kysely<Database>, batch: readonly QueuedI
       const bytes = Buffer.byteLength(one.text, 'utf8');
       if (bytes > MAX_MANIFEST_BYTES)
         throw new Error(`the manifest has ${bytes} bytes, more than ${MAX_MANIFEST_BYTES}`);
-      rendered.push({ ...one, inputs, ...(isHandover ? { isHandover } : {}) });
+      const isBrought = isHandover ? queued.action !== 'uninstall' : queued.action === 'operate';
+      const wasApplied = isBrought && (await wasInCluster(db, queued));
+      rendered.push({ ...one, inputs, ...(isHandover ? { isHandover } : {}), ...(wasApplied ? { wasApplied } : {}) });
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       refused.push({ state: 'refused', intentId: queued.id, reason: NOT_RENDERABLE, message });
     }
   }
   return { rendered, refused };
+}
+
+/** The API server took it, or the cluster told of it; where the receipt was lost, by what it told. */
+async function wasInCluster(db: Kysely<Database>, queued: QueuedIntent): Promise<boolean> {
+  if (queued.applied_at !== null) return true;
+  const told = await db
+    .selectFrom('resource_conditions')
+    .select('uid')
+    .where('cluster_id', '=', queued.cluster_id)
+    .where('kind', '=', queued.target_kind)
+    .where('namespace', '=', queued.namespace)
+    .where('name', '=', queued.name)
+    .where('source', 'like', `%${JSON.stringify(queued.id)}%`)
+    .limit(1)
+    .executeTakeFirst();
+  return told !== undefined;
 }
 
 /** A deletion that named no object names the one that was reported since. */

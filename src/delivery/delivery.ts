@@ -34,6 +34,11 @@ export type DeliveryItem = Rendered & {
    * the present epoch. What an earlier delivery of it left behind does not count as this one.
    */
   readonly isHandover?: true;
+  /**
+   * The cluster is known to have had its object. An operation that is absent all the same ran, and runs no second time; an
+   * application that is handed over and absent went, and is not made anew.
+   */
+  readonly wasApplied?: true;
   /** What of the intent's surroundings it was rendered with: to be kept with it by a queue that stores receipts itself. */
   readonly inputs?: RenderInputs;
 };

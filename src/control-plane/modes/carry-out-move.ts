@@ -4,8 +4,12 @@ import { endCredentials, takeBackCredentials } from './credentials.ts';
 import type { SwitchMove } from './decide-switch.ts';
 import { fence, fenceBack } from './fence.ts';
 import { endOldWork } from './fence-old-work.ts';
-import { beforeOf } from './mode-switch.ts';
+import { deliverAnew, leaveRest } from './leave-rest.ts';
+import { beforeOf, objectsLeftOf } from './mode-switch.ts';
 import { endSwitch, moveSwitch } from './switch-rows.ts';
+
+/** Objects that a step names. */
+const MAX_NAMED = 10;
 
 /** Does what was decided of a switch, in the transaction of the decision, which holds the cluster's row. */
 export async function carryOutMove(
@@ -35,6 +39,7 @@ export async function carryOutMove(
     case 'activate': {
       const credentials = JSON.stringify(await endCredentials(trx, row, at));
       await endSwitch(trx, row, { state: 'active', reason: null, at, set: { credentials } });
+      await deliverAnew(trx, objectsLeftOf(row));
       return;
     }
     case 'fence-back':
@@ -47,7 +52,7 @@ export async function carryOutMove(
       return;
     }
     case 'roll-back':
-      await endRolledBack(trx, row, move.reason, at);
+      await endRolledBack(trx, row, cluster, move.reason, at);
   }
 }
 
@@ -73,9 +78,21 @@ async function beginHandOver(
   );
 }
 
-async function endRolledBack(trx: Kysely<Database>, row: ModeSwitchRow, why: string, at: string): Promise<void> {
+async function endRolledBack(
+  trx: Kysely<Database>,
+  row: ModeSwitchRow,
+  cluster: ClusterRow,
+  why: string,
+  at: string,
+): Promise<void> {
   if (row.state === 'rolling-back') {
-    await endSwitch(trx, row, { state: 'rolled-back', reason: row.reason ?? why, at });
+    const left = await leaveRest(trx, row, cluster);
+    const set = { objects_left: JSON.stringify(left) };
+    const names = left.slice(0, MAX_NAMED).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
+    const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
+    const message = left.length === 0 ? undefined : `${why}; left as they are: ${names.join(', ')}${more}`;
+    await endSwitch(trx, row, { state: 'rolled-back', reason: row.reason ?? why, at, set, message });
+    await deliverAnew(trx, left);
     return;
   }
   // It ends before anything was changed.

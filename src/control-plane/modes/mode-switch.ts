@@ -47,6 +47,8 @@ export const ObjectLeft = Type.Object({
   namespace: Type.String(),
   name: Type.String(),
   reason: Type.String(),
+  /** Of its intent that was under way: it is delivered anew once the switch is over. */
+  intentId: Type.Optional(Type.String()),
 });
 export type ObjectLeft = Static<typeof ObjectLeft>;
 

@@ -9,8 +9,9 @@ import { findPushCredential } from '../store/push-credentials.ts';
 import { findRepositoryById, localName } from '../store/repositories.ts';
 import type { ClusterRow, Database, IntentRow, RepositoryRow } from '../store/schema.ts';
 import { plannedCredentials, type CredentialWay } from './credentials.ts';
+import { decideHandover } from './decide-handover.ts';
 import type { CredentialChange, ObjectLeft, SwitchOptions } from './mode-switch.ts';
-import { openProposalsOf } from './open-proposals.ts';
+import { openProposalsOf, unproposedOf } from './open-proposals.ts';
 import { probeConflicts } from './probe-conflicts.ts';
 import {
   probeTarget,
@@ -19,7 +20,7 @@ import {
   type PushProber,
   type TargetProbes,
 } from './probe-target.ts';
-import { whatIsHandedOver, type HandedOver } from './what-is-handed-over.ts';
+import type { HandedOver } from './what-is-handed-over.ts';
 
 /** Objects that a plan names of each kind; their number is known beyond that. */
 const MAX_NAMED = 100;
@@ -55,7 +56,7 @@ export interface SwitchPlan {
   readonly waitingIntents: number;
   /** Of the old way: those that the operator has acknowledged are waited for, the others are closed. */
   readonly jobs: { readonly open: number; readonly acknowledged: number };
-  /** With `closeProposals` they are closed, and their intents with them. */
+  /** With the intents that are still to be proposed. With `closeProposals` they are closed, and their intents end. */
   readonly proposals: { readonly open: number; readonly ids: readonly string[] };
   /** Objects that are gone, and of which an earlier stay in gitops mode left a file that is taken back. */
   readonly staleFiles: readonly Omit<ObjectLeft, 'reason'>[];
@@ -87,14 +88,20 @@ export async function planSwitch(
   const { cluster, to } = asked;
   const target = await probeTarget(deps, cluster, await targetOf(deps, asked), signal);
   const credentials = await plannedCredentials(db, await wayOf(db, asked));
-  const { intents, left } = await whatIsHandedOver(db, cluster.id, to);
+  const { intents, left } = await decideHandover(db, cluster, to);
   const probes = [...target.probes, ...(await conflictsOf(deps, asked, { target, intents }, signal))];
-  const proposals = cluster.connectivity_mode === 'gitops' ? await openProposalsOf(db, cluster.id) : [];
+  const unproposed = await unproposedOf(db, cluster);
+  const proposals =
+    cluster.connectivity_mode === 'gitops'
+      ? [...(await openProposalsOf(db, cluster.id)).map(({ id }) => id), ...unproposed]
+      : [];
   const blockers = [
     ...probes.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`),
     ...(proposals.length === 0 || asked.closeProposals
       ? []
-      : [`${count(proposals.length, 'open proposal')}: decide them first, or have them closed (closeProposals)`]),
+      : [
+          `${count(proposals.length, 'open proposal')}, or still to be proposed (${proposals.slice(0, 3).join(', ')}): decide them first, or have them closed (closeProposals)`,
+        ]),
   ];
   const plan: SwitchPlan = {
     wouldStart: blockers.length === 0,
@@ -109,11 +116,11 @@ export async function planSwitch(
         action,
         generation,
       })),
-      left: left.slice(0, MAX_NAMED),
+      left: left.slice(0, MAX_NAMED).map(({ intentId: _intentId, ...object }) => object),
     },
-    waitingIntents: await waitingIntents(db, cluster.id),
+    waitingIntents: (await waitingIntents(db, cluster.id)) - unproposed.length,
     jobs: await openJobs(db, cluster.id),
-    proposals: { open: proposals.length, ids: proposals.map(({ id }) => id) },
+    proposals: { open: proposals.length, ids: proposals.slice(0, MAX_NAMED) },
     staleFiles: intents
       .filter((intent) => intent.state === 'removed')
       .slice(0, MAX_NAMED)

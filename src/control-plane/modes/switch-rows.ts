@@ -65,10 +65,12 @@ export async function endSwitch(
     readonly reason: string | null;
     readonly at: string;
     readonly set?: Updateable<ModeSwitchRow>;
+    /** Of the step, where that says more than the reason. */
+    readonly message?: string | undefined;
   },
 ): Promise<ModeSwitchRow> {
   const { state, reason, at } = end;
-  const message = state === 'active' ? `the cluster is in ${row.to_mode} mode` : (reason ?? '');
+  const message = end.message ?? (state === 'active' ? `the cluster is in ${row.to_mode} mode` : (reason ?? ''));
   const set = { ...end.set, state, phase: 'over', reason, finished_at: at, open_for: null } as const;
   const ended = await moveSwitch(trx, row, set, { at, message });
   const how = state === 'active' ? 'done' : 'rolled back';

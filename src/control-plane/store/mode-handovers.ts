@@ -85,6 +85,25 @@ export async function markHandedOver(
     .execute();
 }
 
+/** Why intents that are handed over have to wait, each for what is about its object alone: a switch of mode goes by it. */
+export async function noteHeldUp(
+  trx: Kysely<Database>,
+  batch: readonly (Pick<HandedOverIntent, 'id' | 'delivery_epoch'> & { readonly handover: string | null })[],
+  why: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const { id, delivery_epoch: epoch, handover } of batch) {
+    const reason = why.get(id);
+    if (handover === null || reason === undefined) continue;
+    await trx
+      .updateTable('mode_handovers')
+      .set({ reason })
+      .where('intent_id', '=', id)
+      .where('epoch', '=', epoch)
+      .where('state', '=', 'pending')
+      .execute();
+  }
+}
+
 /**
  * A newer intent of the object was delivered under the epoch: nothing older is brought any more, and nobody waits for a
  * deletion that was overtaken. An apply that was brought is confirmed by what the newer one makes of the object.

@@ -29,6 +29,8 @@ export interface PushSituation {
   readonly clusterId: string;
   /** It was delivered before, under another epoch. */
   readonly isHandover: boolean;
+  /** The cluster is known to have had the object by this very intent. */
+  readonly wasApplied?: boolean;
 }
 
 export type PushDecision =
@@ -38,13 +40,13 @@ export type PushDecision =
 
 /** What becomes of one manifest. Pure. What the cluster allows is the operator's to judge, at admission and at reconcile. */
 export function decidePush(situation: PushSituation): PushDecision {
-  const { desired, live, clusterId, isHandover } = situation;
+  const { desired, live, clusterId, isHandover, wasApplied } = situation;
   const pair = parseSource(desired.metadata.annotations?.[SOURCE_ANNOTATION]);
   if (pair === undefined) return end(refused(Reason.ManifestInvalid, `annotation ${SOURCE_ANNOTATION} is missing`));
   const manifest = asDelivered(desired, clusterId);
   if (live === undefined) {
     // It ran, and was cleared away: made anew it would run a second time.
-    const hasRun = isHandover && desired.kind === OPERATION_KIND;
+    const hasRun = wasApplied && desired.kind === OPERATION_KIND;
     return hasRun ? end(DELIVERED) : { kind: 'write', manifest };
   }
   const held =

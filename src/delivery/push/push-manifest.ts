@@ -5,6 +5,7 @@ import { withdrawMark } from '../../kube/withdraw-mark.ts';
 import { MAX_MANIFEST_BYTES, type Rendered } from '../../intent/rendered.ts';
 import { refOf, type KubeObject } from '../../resources/kube-object.ts';
 import { PUSH_FIELD_MANAGER, PUSH_META_FIELD_MANAGER } from '../../resources/labels.ts';
+import type { DeliveryItem } from '../delivery.ts';
 import { MANIFEST_TOO_LARGE } from '../refusal-reasons.ts';
 import { decidePush, TO_PUSH } from './decide-push.ts';
 import { DELIVERED, refused, waits, type Pushed } from './pushed.ts';
@@ -28,7 +29,7 @@ const MAX_TRIES = 5;
  */
 export async function pushManifest(
   api: ClusterApi,
-  item: Extract<Rendered, { readonly kind: 'apply' }> & { readonly isHandover?: true },
+  item: Extract<Rendered, { readonly kind: 'apply' }> & Pick<DeliveryItem, 'isHandover' | 'wasApplied'>,
   clusterId: string,
   signal: AbortSignal,
 ): Promise<Pushed> {
@@ -38,11 +39,12 @@ export async function pushManifest(
   if (bytes > MAX_MANIFEST_BYTES) {
     return refused(MANIFEST_TOO_LARGE, `the manifest has ${bytes} bytes, more than ${MAX_MANIFEST_BYTES}`);
   }
+  const was = { isHandover: item.isHandover === true, wasApplied: item.wasApplied === true };
   let live: KubeObject | undefined;
   try {
     live = await api.get<KubeObject>(ref, signal);
     for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
-      const decision = decidePush({ desired, live, clusterId, isHandover: item.isHandover === true });
+      const decision = decidePush({ desired, live, clusterId, ...was });
       if (decision.kind === 'end') return decision.pushed;
       if (live !== undefined) {
         const ready: KubeObject | undefined = await readied(api, live, signal);

@@ -48,6 +48,8 @@ export function switchFacts(facts: Partial<SwitchFacts>): SwitchFacts {
     obstacle: undefined,
     oldWork: 0,
     handovers: NOTHING,
+    heldUp: 0,
+    left: 0,
     refused: [],
     awaited: [],
     isRevisionApplied: true,

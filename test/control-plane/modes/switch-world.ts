@@ -23,6 +23,7 @@ import { READY } from './switch-facts.ts';
 
 export const CLUSTER = 'c-0000000000000001';
 const START = '2026-11-28T10:00:00.000Z';
+const ALLOWED = { allowed_namespaces: '["shop","other"]', allowed_catalog_entries: '["podinfo"]' };
 
 /** A database with a cluster whose operator and whose transports the test plays. */
 export class SwitchWorld implements AsyncDisposable {
@@ -49,7 +50,7 @@ export class SwitchWorld implements AsyncDisposable {
     const world = new SwitchWorld(database, await database.open());
     await insertOrganization(world.store, 'org-1');
     await insertCluster(world.store, { id: CLUSTER, organization_id: 'org-1', slug: 'eu' });
-    await world.change({ status: 'Active', last_contact_at: START, reported_epoch: 1, ...cluster });
+    await world.change({ status: 'Active', last_contact_at: START, reported_epoch: 1, ...ALLOWED, ...cluster });
     return world;
   }
 

@@ -155,11 +155,29 @@ export function pushesManifests(start: () => Promise<StagedCluster>, startTimeou
     expect((await stage.read('raced'))?.metadata.annotations?.['app.service.io/source']).toBe('2.7');
   });
 
+  it('makes no application anew that the cluster had and that is handed over', async () => {
+    const handedOver = item({ name: 'went', isHandover: true, wasApplied: true });
+    expect(await stage.deliver(handedOver)).toEqual([{ ...delivered('int-1'), isAbsent: true }]);
+    expect(await stage.read('went')).toBeUndefined();
+  });
+
+  it('takes no object back to a lower generation under a higher epoch', async () => {
+    await stage.apply(byOperator({ name: 'later', id: 'int-7', generation: 7, epoch: 1 }), 'service-control-plane');
+    const handedOver = item({ name: 'later', generation: 2, epoch: 2, isHandover: true, wasApplied: true });
+    expect(await stage.deliver(handedOver)).toEqual([delivered('int-1')]);
+    expect((await stage.read('later'))?.metadata.annotations?.['app.service.io/source']).toBe('1.7');
+  });
+
   it('runs no operation a second time that was run in another mode', async () => {
     const asked = { action: 'operate' as const, name: 'backup', operationTemplate: 'velero-backup', parameters: {} };
-    expect(await stage.deliver(item({ ...asked, isHandover: true }))).toEqual([delivered('int-1')]);
+    const ran = item({ ...asked, isHandover: true, wasApplied: true });
+    expect(await stage.deliver(ran)).toEqual([delivered('int-1')]);
     expect(await stage.read('backup', OPERATION)).toBeUndefined();
-    expect(await stage.deliver(item(asked))).toEqual([delivered('int-1')]);
+    // Its receipt was lost, and the cluster told of it.
+    expect(await stage.deliver(item({ ...asked, wasApplied: true }))).toEqual([delivered('int-1')]);
+    expect(await stage.read('backup', OPERATION)).toBeUndefined();
+    // Delivered by another way, it never reached the cluster.
+    expect(await stage.deliver(item({ ...asked, isHandover: true }))).toEqual([delivered('int-1')]);
     const made = await stage.read('backup', OPERATION);
     expect(await stage.deliver(item({ ...asked, epoch: 3, isHandover: true }))).toEqual([delivered('int-1')]);
     const { uid, generation } = made?.metadata ?? {};

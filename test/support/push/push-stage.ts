@@ -18,6 +18,7 @@ export type Asked = Partial<IntentRecord> & {
   readonly epoch?: number;
   readonly uid?: string;
   readonly isHandover?: true;
+  readonly wasApplied?: true;
 };
 
 /** Kinds and places of what the tests deliver. */
@@ -25,13 +26,13 @@ export const APP = { apiVersion: 'apps.service.io/v1alpha1', kind: 'ApplicationI
 export const OPERATION = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation', namespace: 'shop' };
 
 /** An intent of generation 1 and epoch 2, rendered; what is said overrides. */
-export function item({ epoch = 2, uid, isHandover, ...said }: Asked): DeliveryItem {
+export function item({ epoch = 2, uid, isHandover, wasApplied, ...said }: Asked): DeliveryItem {
   const { catalogEntry, chartVersion, values, ...common } = install;
   const isInstance = said.action === undefined || said.action === 'install' || said.action === 'update';
   const record = { ...common, ...(isInstance ? { catalogEntry, chartVersion, values } : {}), generation: 1, ...said };
   const with_ = { ...(isInstance ? inputs : {}), ...(uid === undefined ? {} : { uid }) };
   const rendered = renderIntent(record, { ...target, deliveryEpoch: epoch }, with_);
-  return { ...rendered, ...(isHandover === undefined ? {} : { isHandover }) };
+  return { ...rendered, ...(isHandover && { isHandover }), ...(wasApplied && { wasApplied }) };
 }
 
 /** A cluster with the definitions, a namespace, and push mode's writer of one cluster. */
