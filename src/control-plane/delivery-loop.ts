@@ -3,6 +3,7 @@ import type { Rendered } from '../intent/rendered.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { byTarget } from './by-target.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
 import { numberOn } from './jobs/number-on.ts';
 import { withReviews } from './proposals/review-of-queued.ts';
@@ -18,8 +19,8 @@ import {
   type WorkQueue,
 } from './store/delivery-queue.ts';
 import { withExclusive, type Held } from './store/exclusive.ts';
-import { noteHeldUp } from './store/mode-handovers.ts';
 import type { Store } from './store/open-store.ts';
+import { storeWaitingReasons } from './store/waiting-reasons.ts';
 import { TargetStates } from './target-states.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
@@ -203,7 +204,8 @@ export class DeliveryLoop {
       batch.map((intent) => [intent.id, { ...intent, render_inputs: inputs.get(intent.id) ?? intent.render_inputs }]),
     );
     let unfinished: string | undefined;
-    const alone = new Map<string, string>();
+    const alone = new Set<string>();
+    const said = new Map<string, string>();
     const onStored = (intent: QueuedIntent, receipt: FinalReceipt): void => this.#tell(intent, receipt);
     const receipts = new ReceiptWriter({ store, wakeups, clock, held, onStored });
     const take = (receipt: Receipt): void => {
@@ -211,7 +213,8 @@ export class DeliveryLoop {
       if (intent === undefined) return;
       if (receipt.state === 'retry') {
         unfinished ??= receipt.message;
-        if (receipt.alone === true) alone.set(receipt.intentId, receipt.message);
+        said.set(receipt.intentId, receipt.message);
+        if (receipt.alone === true) alone.add(receipt.intentId);
         return;
       }
       waiting.delete(receipt.intentId);
@@ -232,7 +235,7 @@ export class DeliveryLoop {
     } finally {
       await receipts.stored();
     }
-    if (alone.size > 0) await store.write(async (trx) => await noteHeldUp(trx, batch, alone));
+    await storeWaitingReasons(store, said);
     const failed = new Set([...waiting.values()].map((intent) => memberOf(queue, intent)));
     const done = new Set(batch.map((intent) => memberOf(queue, intent)).filter((member) => !failed.has(member)));
     return {
@@ -274,17 +277,6 @@ export class DeliveryLoop {
         break;
     }
   }
-}
-
-/** A repository is one target; of the clusters in pull mode each is one. */
-function byTarget(
-  queue: WorkQueue,
-  rendered: readonly DeliveryItem[],
-): { readonly target: DeliveryTarget; readonly part: readonly DeliveryItem[] }[] {
-  if (rendered.length === 0) return [];
-  if (queue.mode !== 'pull') return [{ target: queue, part: rendered }];
-  const parts = Map.groupBy(rendered, ({ target }) => target.clusterId);
-  return [...parts].map(([clusterId, part]) => ({ target: { mode: 'pull', clusterId }, part }));
 }
 
 /** Whether the last batch was of several, and not a full one, which more are waiting behind. A queue of jobs is no push. */

@@ -71,11 +71,11 @@ describe('a server that echoes the credential', () => {
         for await (const event of api.watch(CONFIG_MAP, { resourceVersion: '1' }, NEVER)) void event;
       };
       const shown = inspect(await fault(index < 3 ? api.get(CONFIG_MAP) : watch()), { depth: 9, showHidden: true });
-      if (index < 4) expect(shown).toContain('[redacted]');
-      for (let at = 0; at + 16 <= echoed.length; at += 1) {
-        const piece = echoed.slice(at, at + 16);
-        if (!name.includes('URL') || at > 40) expect(shown).not.toContain(piece);
-      }
+      const pieces = Array.from({ length: echoed.length - 15 }, (_, at) => echoed.slice(at, at + 16));
+      const secret = pieces.filter((piece) => !/login|example|return|Bearer/.test(piece));
+      // Of what is no event at all only the beginning is shown.
+      expect(index === 4 || shown.includes('[redacted]')).toBe(true);
+      expect(secret.filter((piece) => shown.includes(piece))).toEqual([]);
     }
   });
 

@@ -55,7 +55,7 @@ export async function probePush(
   const end = { isOther: false, isUnknown: false, refused: false };
   let at = 'reachable';
   try {
-    for (const [name, look] of steps(deps.connection, cluster, end)) {
+    for (const [name, look] of steps(deps, cluster, end)) {
       at = name;
       const probe = await look(AbortSignal.any([signal, late.signal]));
       found.push({ ...probe, message: cut(probe.message) });
@@ -83,7 +83,7 @@ export async function probePush(
 type Step = readonly [name: string, look: (signal: AbortSignal) => Promise<SwitchProbe>];
 
 function steps(
-  connection: Parameters<typeof probePush>[0]['connection'],
+  { connection, clock }: Parameters<typeof probePush>[0],
   cluster: ProbedCluster,
   end: { isOther: boolean; isUnknown: boolean },
 ): readonly Step[] {
@@ -100,7 +100,7 @@ function steps(
         return { name: 'reachable', ok: true, message: `the API server answers and takes the credential (${version})` };
       },
     ],
-    ['same-cluster', async (signal) => await probeSameCluster(connection, cluster, end, signal)],
+    ['same-cluster', async (signal) => await probeSameCluster({ api: connection, clock }, cluster, end, signal)],
     ['rights', async (signal) => await probeRights(account, namespaces, signal)],
     ['dry-run', async (signal) => await probeDryRun(connection, namespaces, signal)],
     ['nothing-else', async (signal) => await probeExcess(account, namespaces, signal)],
@@ -108,14 +108,14 @@ function steps(
 }
 
 async function probeSameCluster(
-  api: Pick<ClusterApi, 'list'>,
+  deps: { readonly api: Pick<ClusterApi, 'list'>; readonly clock: Clock },
   cluster: ProbedCluster,
   end: { isOther: boolean; isUnknown: boolean },
   signal: AbortSignal,
 ): Promise<SwitchProbe> {
   const name = 'same-cluster';
   try {
-    const proof = await proveCluster(api, cluster, signal);
+    const proof = await proveCluster(deps, cluster, signal);
     end.isOther = proof.state === 'other';
     end.isUnknown = proof.state === 'unknown';
     if (proof.state !== 'same') return { name, ok: false, message: proof.message };
@@ -180,11 +180,11 @@ async function applyDry(
 
 /**
  * What a refusal says about the namespace. The operator's webhook also says that the probe's chart is in no catalog and that
- * it carries no signature: it was asked and judged, which is what the probe is for.
+ * it carries no signature: it was asked and judged, which is what the probe is for. Its lines come joined (`harmless`).
  */
 function refusalIn(namespace: string, message: string): string | undefined {
   if (!OWN_WEBHOOK.test(message)) return `${namespace}: ${message}`;
-  const lines = message.replace(OWN_WEBHOOK, '').split('\n');
+  const lines = message.replace(OWN_WEBHOOK, '').split(/\n| \| /);
   const about = lines.filter((line) => line.startsWith(`namespace ${namespace} is not `));
   return about.length === 0 ? undefined : about.join('; ');
 }

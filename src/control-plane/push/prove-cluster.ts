@@ -1,6 +1,13 @@
-import type { ClusterApi } from '../../kube/cluster-api.ts';
+import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
+import { TIMED_OUT } from '../../kube/kube-fault.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import { OPERATOR_NAMESPACE, OPS_API_VERSION } from '../../resources/labels.ts';
+import type { Clock } from '../../runtime/clock.ts';
+
+/** All of it, repeated requests included. */
+const PROOF_MS = 10_000;
+/** There is one; whoever has more has them for nothing. */
+const MAX_CLUSTERS = 10;
 
 export type Proof =
   | { readonly state: 'same' }
@@ -13,13 +20,12 @@ export type Proof =
  * status of its Cluster resource, and no other cluster's has it. A kubeconfig of the wrong cluster has all the right rights.
  */
 export async function proveCluster(
-  api: Pick<ClusterApi, 'list'>,
+  { api, clock }: { readonly api: Pick<ClusterApi, 'list'>; readonly clock: Clock },
   cluster: { readonly id: string; readonly slug: string },
   signal: AbortSignal,
 ): Promise<Proof> {
-  const kind = { apiVersion: OPS_API_VERSION, kind: 'Cluster' };
-  const { items } = await api.list<Cluster>(kind, { namespace: OPERATOR_NAMESPACE, limit: 10 }, signal);
-  const ids = items.flatMap(({ status }) => (status?.clusterId === undefined ? [] : [status.clusterId]));
+  const items = await listClusters(api, clock, signal);
+  const ids = items.map(({ status }): unknown => status?.clusterId).filter((id) => typeof id === 'string');
   if (ids.includes(cluster.id)) return { state: 'same' };
   const [other] = ids;
   if (other !== undefined) {
@@ -35,6 +41,29 @@ export async function proveCluster(
         ? `there is no Cluster resource in ${OPERATOR_NAMESPACE}: install the operator of ${cluster.slug} first (servicectl clusters install-command ${cluster.slug})`
         : `the operator there has not registered yet: its Cluster resource has no id. Nothing is written before it has ${cluster.id}`,
   };
+}
+
+async function listClusters(
+  api: Pick<ClusterApi, 'list'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<readonly Cluster[]> {
+  const kind = { apiVersion: OPS_API_VERSION, kind: 'Cluster' };
+  const [late, done] = [new AbortController(), new AbortController()];
+  void clock.sleep(PROOF_MS, done.signal).then(
+    () => late.abort(),
+    () => undefined,
+  );
+  try {
+    const options = { namespace: OPERATOR_NAMESPACE, atMost: MAX_CLUSTERS };
+    return (await api.list<Cluster>(kind, options, AbortSignal.any([signal, late.signal]))).items;
+  } catch (error) {
+    if (!late.signal.aborted || signal.aborted) throw error;
+    const message = `it could not be seen within ${PROOF_MS / 1000} s whose API server it is`;
+    throw new KubeError(message, { status: 0, reason: TIMED_OUT });
+  } finally {
+    done.abort();
+  }
 }
 
 function shown(id: string): string {

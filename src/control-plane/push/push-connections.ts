@@ -1,9 +1,9 @@
-import type { Delivery, DeliveryItem, Probe, Receipt } from '../../delivery/delivery.ts';
+import type { Delivery, DeliveryItem, Receipt } from '../../delivery/delivery.ts';
 import type { PushApi } from '../../delivery/push/push-delivery.ts';
-import { CREDENTIAL_NOT_TAKEN } from '../../delivery/push/read-push-fault.ts';
+import { CREDENTIAL_NOT_TAKEN, NOT_OURS_TO_WRITE } from '../../delivery/push/read-push-fault.ts';
 import type { PushTarget } from '../../delivery/select-delivery.ts';
 import { connectCluster, type ClusterConnection } from '../../kube/connect-cluster.ts';
-import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
+import { KubeError } from '../../kube/cluster-api.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { PROJECT_VERSION } from '../../runtime/project-version.ts';
@@ -16,16 +16,26 @@ import { findPushCredential } from '../store/push-credentials.ts';
 import type { ClusterRow } from '../store/schema.ts';
 import { probePush, type PushProbed } from './probe-push.ts';
 import { reachOf, type PushReach } from './push-credential-info.ts';
-import { storeReach } from './store-reach.ts';
-import { proveCluster } from './prove-cluster.ts';
+import { isOther, reachOfProof, storeReach, storeWritten } from './store-reach.ts';
+import { proveCluster, type Proof } from './prove-cluster.ts';
+import { waiting } from './waiting.ts';
 import { kubeconfigOf, openAccess, type PushAccess } from './push-access.ts';
 
+/**
+ * How long it holds that an API server is the cluster's: behind an address there may be another one tomorrow, with the same
+ * certificate authority and account.
+ */
+const PROOF_HOLDS_MS = 60_000;
+/** An object is at most 1.5 MiB in etcd, and is read one at a time. */
+const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 /** Connections that are kept; of those that nobody uses the one used longest ago goes first. */
 const MAX_WARM = 512;
 /** Of one request: API servers answer in milliseconds, and one that hangs is to be known soon. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** One that was not used for so long goes when another is asked for. */
 const IDLE_MS = 15 * 60_000;
+
+const NEVER = new AbortController().signal;
 
 export interface PushConnectionsDeps {
   readonly store: Pick<Store, 'db' | 'write'>;
@@ -50,8 +60,10 @@ interface Warm {
   readonly signature: string;
   readonly connection: ClusterConnection;
   readonly delivery: Delivery;
-  /** The API server is the cluster's: looked at once in a connection's life, before its first write. */
-  isProven: boolean;
+  /** Until when the API server is taken for the cluster's; what is written later is preceded by another look. */
+  provenUntil: number;
+  /** The database says that it is another cluster's (`isOther`). */
+  isOther: boolean;
   users: number;
   usedAt: number;
   /** How it went before, so that the database hears of success once. */
@@ -84,14 +96,18 @@ export class PushConnections implements AsyncDisposable {
         `cluster ${slug} has no push credential; give it one with: servicectl clusters push-credential ${slug} --kubeconfig FILE`,
       );
     }
-    if (cluster.disabled_at !== null) {
+    if (cluster.disabled_at !== null || cluster.revoked_at !== null) {
       await this.#retire(clusterId);
-      return waiting(`cluster ${cluster.slug} is disabled`);
+      const why = cluster.disabled_at === null ? 'has its credentials revoked: let it register again' : 'is disabled';
+      return waiting(`cluster ${cluster.slug} ${why}`);
     }
     const signature = `${row.id} ${row.credential_sealed ?? ''}`;
     const known = this.#warm.get(clusterId);
     if (known?.signature === signature) {
       known.reach = reachOf(row)?.state;
+      known.isOther = isOther(row);
+      // Whether it still is so shows the next look, before anything is written.
+      if (known.isOther) known.provenUntil = 0;
       return this.#leased(known, cluster);
     }
     const access = await this.#opened(row);
@@ -101,8 +117,12 @@ export class PushConnections implements AsyncDisposable {
       credentialId: row.id,
       signature,
       connection,
-      delivery: this.#deps.deliverBy(connection, cluster),
-      isProven: false,
+      delivery: this.#deps.deliverBy(
+        this.#proving(connection, () => this.#prove(warm, cluster)),
+        cluster,
+      ),
+      provenUntil: 0,
+      isOther: isOther(row),
       users: 0,
       usedAt: this.#now(),
       reach: reachOf(row)?.state,
@@ -120,6 +140,7 @@ export class PushConnections implements AsyncDisposable {
       kubeconfig: { kind: 'text', yaml: kubeconfigOf(access) },
       userAgent: `service-control-plane/${PROJECT_VERSION}`,
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
       clock,
       random,
       logger,
@@ -160,9 +181,50 @@ export class PushConnections implements AsyncDisposable {
     };
     return {
       probe: async (signal) => await warm.delivery.probe(signal),
-      deliver: (batch, signal) => deliver(warm, cluster, batch, signal, leave),
+      deliver: (batch, signal) =>
+        deliver(warm, async () => await this.#prove(warm, cluster, signal), { batch, signal, leave }),
       [Symbol.asyncDispose]: async () => await Promise.resolve(),
     };
+  }
+
+  /** A batch may take minutes: the proof is looked at before each write of it. */
+  #proving(connection: ClusterConnection, prove: () => Promise<string | undefined>): PushApi {
+    const guarded: PushApi['guarded'] = (mayWrite) =>
+      connection.guarded(async () => {
+        await mayWrite();
+        const fault = await prove();
+        if (fault !== undefined) throw new KubeError(fault, { status: 0, reason: NOT_OURS_TO_WRITE });
+      });
+    return { ...connection, guarded };
+  }
+
+  /** Why nothing may be written now; undefined when the API server is this cluster's, as seen less than a minute ago. */
+  async #prove(
+    warm: Warm,
+    cluster: Pick<ClusterRow, 'id' | 'slug'>,
+    signal: AbortSignal = NEVER,
+  ): Promise<string | undefined> {
+    if (this.#now() < warm.provenUntil) return undefined;
+    const { clock, store } = this.#deps;
+    const since = this.#now();
+    let proof: Proof;
+    try {
+      proof = await proveCluster({ api: warm.connection, clock }, cluster, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const why = error instanceof Error ? error.message : 'the API server could not be asked';
+      return error instanceof KubeError && error.status === 401 ? `${CREDENTIAL_NOT_TAKEN}: ${why}` : why;
+    }
+    const found = reachOfProof(proof);
+    // All replicas hear of it: what one of them has found stops the others too, until one has found otherwise.
+    if (proof.state === 'other' || (proof.state === 'same' && warm.isOther)) {
+      await storeReach(store, { id: warm.credentialId }, found, clock);
+      warm.isOther = proof.state === 'other';
+      warm.reach = found.state;
+    }
+    if (proof.state !== 'same') return found.message;
+    warm.provenUntil = since + PROOF_HOLDS_MS;
+    return undefined;
   }
 
   async #tell(warm: Warm, { fault }: BatchEnd): Promise<void> {
@@ -171,7 +233,7 @@ export class PushConnections implements AsyncDisposable {
     const { store, clock, logger } = this.#deps;
     const message = fault ?? 'the last delivery was taken';
     try {
-      await storeReach(store, { id: warm.credentialId }, { state, message }, clock);
+      await storeWritten(store, { id: warm.credentialId }, { state, message }, clock);
     } catch (error) {
       // The watch looks again within a minute or ten; what was delivered must not be lost for it.
       logger.warn({ err: error, credentialId: warm.credentialId }, 'how a delivery went is not stored');
@@ -205,53 +267,25 @@ export class PushConnections implements AsyncDisposable {
 
 async function* deliver(
   warm: Warm,
-  cluster: Pick<ClusterRow, 'id' | 'slug'>,
-  batch: readonly DeliveryItem[],
-  signal: AbortSignal,
-  leave: (end: BatchEnd | undefined) => Promise<void>,
+  prove: () => Promise<string | undefined>,
+  turn: {
+    readonly batch: readonly DeliveryItem[];
+    readonly signal: AbortSignal;
+    readonly leave: (end: BatchEnd | undefined) => Promise<void>;
+  },
 ): AsyncIterable<Receipt> {
   warm.users += 1;
   let end: BatchEnd | undefined;
   try {
-    let fault = warm.isProven ? undefined : await unproven(warm.connection, cluster, signal);
-    warm.isProven = fault === undefined;
+    let fault = await prove();
     const delivery = fault === undefined ? warm.delivery : waiting(fault);
-    for await (const receipt of delivery.deliver(batch, signal)) {
-      if (receipt.state === 'retry') fault ??= receipt.message;
+    for await (const receipt of delivery.deliver(turn.batch, turn.signal)) {
+      // An object that waits alone says nothing of the way.
+      if (receipt.state === 'retry' && receipt.alone !== true) fault ??= receipt.message;
       yield receipt;
     }
     end = { fault };
   } finally {
-    await leave(end);
+    await turn.leave(end);
   }
-}
-
-/** Why nothing may be written yet; undefined when the API server is this cluster's. */
-async function unproven(
-  api: Pick<ClusterApi, 'list'>,
-  cluster: Pick<ClusterRow, 'id' | 'slug'>,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  try {
-    const proof = await proveCluster(api, cluster, signal);
-    return proof.state === 'same' ? undefined : proof.message;
-  } catch (error) {
-    signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : 'the API server could not be asked';
-    return error instanceof KubeError && error.status === 401 ? `${CREDENTIAL_NOT_TAKEN}: ${why}` : why;
-  }
-}
-
-/** A transport by which nothing goes out for now. */
-function waiting(message: string): Delivery {
-  const probe: Probe = { state: 'unreachable', message };
-  return {
-    probe: async () => await Promise.resolve(probe),
-    deliver: async function* (batch) {
-      for (const { intent } of batch) {
-        yield await Promise.resolve({ state: 'retry', intentId: intent.id, message } as const);
-      }
-    },
-    [Symbol.asyncDispose]: async () => await Promise.resolve(),
-  };
 }

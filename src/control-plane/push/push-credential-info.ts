@@ -43,6 +43,8 @@ export const PushReach = Type.Object({
    */
   state: Type.Union([Type.Literal('ready'), Type.Literal('failing'), Type.Literal('refused')]),
   message: Type.String(),
+  /** It is another cluster's: nothing is written by any replica before a proof says otherwise. */
+  other: Type.Optional(Type.Boolean()),
 });
 export type PushReach = Static<typeof PushReach>;
 

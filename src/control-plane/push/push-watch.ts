@@ -5,7 +5,7 @@ import { findPushCredentialById, pushCredentialsInUse, pushCredentialsToRenew } 
 import { openAccess } from './push-access.ts';
 import { reachOf, type PushReach } from './push-credential-info.ts';
 import { proveCluster } from './prove-cluster.ts';
-import { storeReach } from './store-reach.ts';
+import { isOther, reachOfProof, storeReach } from './store-reach.ts';
 import { renewPushCredential, type RenewDeps } from './renew-push-credential.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
@@ -78,16 +78,14 @@ export class PushWatch {
     await using connection = this.#deps.pushConnections.connect(access);
     let found: Omit<PushReach, 'at'>;
     try {
-      const proof = await proveCluster(connection, cluster, signal);
-      found =
-        proof.state === 'same'
-          ? { state: 'ready', message: 'the API server answers, and it is this cluster’s' }
-          : { state: 'failing', message: proof.message };
+      found = reachOfProof(await proveCluster({ api: connection, clock }, cluster, signal));
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       stop.throwIfAborted();
       const message = signal.aborted ? `${row.server}: no answer within ${LOOK_TIMEOUT_MS / 1000} s` : error.message;
-      found = { state: error.status === 401 ? 'refused' : 'failing', message };
+      // That it does not answer now does not say that it is this cluster's again.
+      const other = isOther(row) ? { other: true } : {};
+      found = { state: error.status === 401 ? 'refused' : 'failing', message, ...other };
     }
     await storeReach(store, row, found, clock);
   }

@@ -13,6 +13,8 @@ import type { PushConnections } from './push-connections.ts';
 import { newPushCredential } from './push-access.ts';
 import { infoOf, type PushProbe, type PushReach } from './push-credential-info.ts';
 import { readKubeconfig } from './read-kubeconfig.ts';
+import type { PushProbed } from './probe-push.ts';
+import { isOther as isKnownOther } from './store-reach.ts';
 
 export interface SetPushCredentialDeps {
   readonly store: Store;
@@ -41,15 +43,17 @@ export async function setPushCredential(
   requirePushMode(cluster);
   const { store, clock } = deps;
   const access = readKubeconfig(kubeconfig, { path: '/kubeconfig', now: clock.now() });
-  const { probe, isOther } = await deps.pushConnections.probe(access, cluster, signal);
+  const probed = await deps.pushConnections.probe(access, cluster, signal);
+  const { probe, isOther } = probed;
   if (isOther || (!probe.ok && cluster.status === 'Active')) throw refused(probe);
   const credential = await newPushCredential(deps, { clusterId: cluster.id, access, createdBy: admin.name });
   await store.write(async (trx) => {
     const locked = await lockCluster(trx, cluster.id);
     if (locked === undefined) throw new AppError('not_found', `there is no cluster ${cluster.slug} any more`);
     requirePushMode(locked);
+    const before = await findPushCredential(trx, cluster.id);
     await insertPushCredential(trx, credential, 'current');
-    await storePushFindings(trx, credential.id, findingsOf(probe));
+    await storePushFindings(trx, credential.id, findingsOf(probed));
     await appendAudit(trx, {
       organizationId: cluster.organization_id,
       at: credential.created_at,
@@ -57,7 +61,7 @@ export async function setPushCredential(
       kind: 'PushCredentialSet',
       clusterId: cluster.id,
       actor: admin.name,
-      summary: `cluster ${cluster.slug}: push mode writes as ${infoOf(credential).user} at ${access.server} from now on; an earlier credential was revoked here`,
+      summary: `cluster ${cluster.slug}: push mode writes as ${infoOf(credential).user} at ${access.server} from now on${before === undefined ? '' : '; the credential before it was erased here'}`,
     });
   });
   deps.wakeups.notify(DELIVERY_TOPIC);
@@ -83,9 +87,10 @@ export async function probePushCredential(
       `cluster ${cluster.slug} has no push credential; give it one with: servicectl clusters push-credential ${cluster.slug} --kubeconfig FILE`,
     );
   }
-  const { probe } = await deps.pushConnections.probe(row, cluster, signal);
+  const probed = await deps.pushConnections.probe(row, cluster, signal);
+  const { probe } = probed;
   await store.write(async (trx) => {
-    await storePushFindings(trx, row.id, findingsOf(probe));
+    await storePushFindings(trx, row.id, findingsOf(probed, isKnownOther(row)));
     await appendAudit(trx, {
       organizationId: cluster.organization_id,
       at: clock.now().toISOString(),
@@ -99,13 +104,17 @@ export async function probePushCredential(
 }
 
 /** What a probe of everything says of the way as a whole. */
-export function findingsOf(probe: PushProbe): Pick<PushCredentialRow, 'probe' | 'reach'> {
+export function findingsOf(
+  { probe, isOther }: Pick<PushProbed, 'probe' | 'isOther'>,
+  wasOther = false,
+): Pick<PushCredentialRow, 'probe' | 'reach'> {
   const reached = probe.probes.filter(({ name }) => name === 'reachable' || name === 'same-cluster');
   const fault = reached.find(({ ok }) => !ok);
   const reach: PushReach = {
     at: probe.at,
     state: fault === undefined ? 'ready' : probe.refused === true ? 'refused' : 'failing',
     message: fault?.message ?? 'the API server answers, and it is this cluster’s',
+    ...(isOther || (wasOther && fault !== undefined) ? { other: true } : {}),
   };
   return { probe: JSON.stringify(probe), reach: JSON.stringify(reach) };
 }

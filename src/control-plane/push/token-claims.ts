@@ -42,8 +42,11 @@ function claimsOf(token: string): Record<string, unknown> | undefined {
   }
 }
 
-/** NumericDate: seconds since 1970. */
+/** Of the year 9999: later ones have more digits, and are compared as text with others. */
+const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000;
+
+/** NumericDate: seconds since 1970. Who writes a later one means that it does not end. */
 function timeOf(value: unknown): string | undefined {
-  if (typeof value !== 'number' || !(value > 0) || value > 8.64e12) return undefined;
+  if (typeof value !== 'number' || !(value > 0) || value > LAST_SECOND) return undefined;
   return new Date(value * 1000).toISOString();
 }

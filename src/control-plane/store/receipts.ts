@@ -5,6 +5,7 @@ import { setDesiredRevision } from './clusters.ts';
 import { catchUpWithReports, endAbsent, noteApplied } from './intent-progress.ts';
 import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
+import { withoutWaiting } from './waiting-reasons.ts';
 
 /** States that a newer intent of the same object overtakes: nobody will bring these about any more. */
 const OVERTAKEN: readonly IntentRow['state'][] = ['accepted', 'proposed', 'delivered', 'applied'];
@@ -58,7 +59,7 @@ export async function storeReceipt(
   const inputs = intent.render_inputs;
   await trx
     .updateTable('intents')
-    .set({ delivered_at: at, state: 'delivered' })
+    .set({ delivered_at: at, state: 'delivered', reason: withoutWaiting() })
     // Delivered once more, by another way, it is then the same whatever became of its catalog entry.
     .$if(typeof inputs === 'string', (query) => query.set({ render_inputs: inputs ?? null }))
     .where('id', '=', intent.id)
@@ -78,7 +79,7 @@ export async function storeReceipt(
   if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
   await trx
     .updateTable('intents')
-    .set({ state: 'superseded' })
+    .set({ state: 'superseded', reason: withoutWaiting() })
     .where('cluster_id', '=', intent.cluster_id)
     .where('target_kind', '=', intent.target_kind)
     .where('namespace', '=', intent.namespace)

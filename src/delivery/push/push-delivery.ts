@@ -47,7 +47,7 @@ export class PushDelivery implements Delivery {
   async probe(signal: AbortSignal): Promise<Probe> {
     try {
       const kind = { apiVersion: OPS_API_VERSION, kind: 'Cluster' };
-      await this.#deps.api.list(kind, { namespace: OPERATOR_NAMESPACE, limit: 1 }, signal);
+      await this.#deps.api.list(kind, { namespace: OPERATOR_NAMESPACE, atMost: 1 }, signal);
       return { state: 'ready' };
     } catch (error) {
       signal.throwIfAborted();

@@ -137,9 +137,49 @@ it('probes what is used, keeps what it found, and revokes what is replaced', asy
   );
   const probe = await plane.call('POST', '/clusters/probed/push-credential/probe');
   expect([probe.status, probe.body['push'].state, probe.body['push'].probe.ok]).toEqual([200, 'ready', true]);
+  const set = await plane.call('GET', '/audit?cluster=probed&limit=100');
+  const said = (set.body['items'] as { kind: string; summary: string }[]).filter(
+    ({ kind }) => kind === 'PushCredentialSet',
+  );
+  expect(said.map(({ summary }) => summary.includes('before it was erased'))).toEqual([true, false]);
   expect(await auditOf('probed')).toEqual(
     expect.arrayContaining(['PushCredentialSet', 'PushCredentialProbed', 'ClusterCreated']),
   );
+});
+
+it('stops writing once a probe has found another cluster, says so, and goes on once it is right again', async () => {
+  const id = await plane.newCluster('swapped', { connectivityMode: 'push' });
+  await registersAs(id);
+  await plane.call('PUT', '/clusters/swapped/push-credential', { kubeconfig: cluster.pushKubeconfig });
+  const first = await plane.call('POST', '/clusters/swapped/intents', { ...INSTALL, name: 'swapped' });
+  await plane.until(String(first.body['id']), 'delivered');
+  await registersAs('c-zzzzzzzzzzzzzzzz');
+  await plane.call('POST', '/clusters/swapped/push-credential/probe');
+  const second = await plane.call('POST', '/clusters/swapped/intents', { ...INSTALL, name: 'wrong' });
+  const view = await plane.call('GET', '/clusters/swapped');
+  expect(conditionOf(view, 'PushReachable')).toEqual([['False', 'PushFailing']]);
+  expect(view.body['push'].reach).toMatchObject({ other: true, message: expect.stringContaining('another cluster') });
+  await vi.waitFor(async () => {
+    const { body } = await plane.call('GET', `/intents/${String(second.body['id'])}`);
+    expect([body['state'], body['reason']]).toEqual(['accepted', expect.stringContaining('another cluster')]);
+  });
+  expect(await cluster.admin.get({ ...APP, name: 'wrong' })).toBeUndefined();
+  await registersAs(id);
+  await plane.until(String(second.body['id']), 'delivered');
+  const { body } = await plane.call('GET', `/intents/${String(second.body['id'])}`);
+  expect([body['reason'] ?? null]).toEqual([null]);
+});
+
+it('ends with all credentials of the cluster when these are revoked', async () => {
+  const id = await plane.newCluster('revoked', { connectivityMode: 'push' });
+  await registersAs(id);
+  await plane.call('PUT', '/clusters/revoked/push-credential', { kubeconfig: cluster.pushKubeconfig });
+  const { status, body } = await plane.call('POST', '/clusters/revoked/revoke');
+  expect([status, body['push']]).toEqual([200, { state: 'missing' }]);
+  const rows = plane.query('SELECT state, credential_sealed FROM push_credentials WHERE cluster_id = ?', id);
+  expect(rows).toEqual([{ state: 'revoked', credential_sealed: null }]);
+  const audit = await plane.call('GET', '/audit?cluster=revoked&limit=1');
+  expect(JSON.stringify(audit.body)).toContain('that of push mode too');
 });
 
 it('shows that a credential is about to end, and that it has', async () => {

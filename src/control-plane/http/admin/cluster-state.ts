@@ -6,8 +6,9 @@ import { changeCluster, expireRegistrationTokens } from '../../store/cluster-adm
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { revokeGitCredentialsOf } from '../../store/git-credentials.ts';
 import { lockCluster } from '../../store/lock-cluster.ts';
+import { revokePushCredentials } from '../../store/push-credentials.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
-import { configTopic } from '../../topics.ts';
+import { configTopic, DELIVERY_TOPIC } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -39,12 +40,14 @@ const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable',
   },
   revoke: {
     auditKind: 'CredentialRevoked',
-    summary: 'all credentials revoked; the operator must register again with a new token',
+    summary:
+      'all credentials revoked, that of push mode too; the operator must register again with a new token, and push mode needs another credential',
     isDone: () => false,
     make: async (trx, { id }, now) => {
       await trx.updateTable('clusters').set({ revoked_at: now.toISOString() }).where('id', '=', id).execute();
       await revokeAgentCredentials(trx, id, now.toISOString());
       await revokeGitCredentialsOf(trx, id, now);
+      await revokePushCredentials(trx, id, 'all credentials of the cluster were revoked', now.toISOString());
       // A token that is still out would undo the revocation.
       await expireRegistrationTokens(trx, id, now.toISOString());
     },
@@ -116,6 +119,8 @@ export function clusterStateRoutes(app: HttpServer, deps: AdminDeps): void {
       });
       // A held request of the agent looks at its credential again.
       deps.wakeups.notify(configTopic(id));
+      // Enabled again, what waits for it need not wait for the next look.
+      deps.wakeups.notify(DELIVERY_TOPIC);
       const row = await requireCluster(deps.store.db, organization.id, id);
       return await reply.send(await viewCluster(deps, row, organization.name));
     });
