@@ -26,6 +26,11 @@ interface ModeOptions extends ConnectionOptions, Confirmation {
   readonly output: 'text' | 'json';
 }
 
+interface CancelOptions extends ConnectionOptions {
+  readonly wait?: boolean;
+  readonly timeout: number;
+}
+
 interface Answer<T> {
   readonly switch: T;
   readonly warnings?: readonly string[];
@@ -45,11 +50,7 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
     .addOption(new Option('--review <kind>', 'to gitops: how intents get into Git').choices(['direct', 'proposal']))
     .option('--close-proposals', 'ends the proposals that are open: their intents are not carried out')
     .option('--wait', 'follows the switch to its end: exits with 0 when it is active, with 1 when it was rolled back')
-    .addOption(
-      new Option('--timeout <seconds>', 'with --wait: how long; the switch itself goes on')
-        .argParser(seconds)
-        .default(DEFAULT_WAIT_SECONDS),
-    )
+    .addOption(timeoutOption())
     .addOption(outputOption())
     .action(async (cluster: string, mode: string, options: ModeOptions) => {
       await switchMode(cluster, mode, options, deps);
@@ -63,7 +64,15 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
     .action(async (cluster: string, id: string | undefined, options: Output) => {
       if (id !== undefined) {
         const path = `${at(cluster)}/mode-switches/${encodeURIComponent(id)}`;
-        const one = await callControlPlane<ShownSwitch>(options, deps, 'GET', path);
+        const one = await callControlPlane<ShownSwitch>(options, deps, 'GET', path).catch((error: unknown) => {
+          throw isUnknownSwitch(error)
+            ? new CliError(
+                EXIT.failed,
+                error.message,
+                `See which there are: servicectl clusters mode-switches ${cluster}`,
+              )
+            : error;
+        });
         deps.out(options.output === 'json' ? json(one) : switchText(one));
         return;
       }
@@ -74,7 +83,9 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
   withConnection(clusters.command('cancel-mode-switch'))
     .argument('<cluster>', 'slug or id')
     .description('ends the switch of mode that is under way: the cluster stays in, or goes back to, the mode it had')
-    .action(async (cluster: string, options: ConnectionOptions) => {
+    .option('--wait', 'follows it until the cluster is in its old mode')
+    .addOption(timeoutOption())
+    .action(async (cluster: string, options: CancelOptions) => {
       const { modeSwitch } = await callControlPlane<{ readonly modeSwitch?: { readonly id: string } }>(
         options,
         deps,
@@ -87,11 +98,16 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
       }
       const path = `${at(cluster)}/mode-switches/${encodeURIComponent(modeSwitch.id)}/cancel`;
       const one = await callControlPlane<ShownSwitch>(options, deps, 'POST', path);
-      deps.out(
-        one.state === 'rolled-back' || one.state === 'rolling-back'
-          ? `${one.clusterSlug}: ${one.id} is ${one.state}: ${one.reason ?? 'cancelled'}\n`
-          : `${one.clusterSlug}: ${one.id} is cancelled while it is ${one.state}; ${one.from} mode stays, or comes back\n`,
-      );
+      const what = one.epoch === undefined ? 'stays' : 'comes back';
+      deps.out(`${one.clusterSlug}: ${one.id} is cancelled; ${one.from} mode ${what}\n`);
+      if (options.wait !== true) {
+        deps.out(`To follow it: ${whereOf(one)}\n`);
+        return;
+      }
+      const ended = await follow(one, { ...options, output: 'text' }, deps);
+      if (ended.state === 'rolled-back') return;
+      if (ended.state === 'active') throw new CliError(EXIT.failed, `${ended.id} was active before it was cancelled`);
+      throw stillGoing(ended, options.timeout);
     });
 }
 
@@ -111,32 +127,53 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
   const answer = await callControlPlane<Answer<ShownSwitch>>(call, deps, 'POST', path, body);
   const { switch: started } = answer;
   warn(answer, deps);
-  const where = `servicectl clusters mode-switches ${started.clusterSlug} ${started.id}`;
   if (options.wait !== true) {
-    deps.out(options.output === 'json' ? json(started) : `${started.id}: ${started.state}\nTo follow it: ${where}\n`);
+    const text = `${started.id}: ${started.state}\nTo follow it: ${whereOf(started)}\n`;
+    deps.out(options.output === 'json' ? json(started) : text);
     return;
   }
-  const ended = await followSwitch({
-    read: async () => {
-      const one = `${at(started.clusterId)}/mode-switches/${encodeURIComponent(started.id)}`;
-      return await callControlPlane<ShownSwitch>(options, deps, 'GET', one);
-    },
+  const ended = await follow(started, options, deps);
+  if (options.output === 'json') deps.out(json(ended));
+  if (ended.state === 'active') return;
+  if (ended.state === 'rolled-back') {
+    // The last step has said why.
+    const next = `To see all of it: ${whereOf(ended)}`;
+    throw new CliError(
+      EXIT.failed,
+      `${ended.id} was rolled back, and ${ended.clusterSlug} is in ${ended.from} mode`,
+      next,
+    );
+  }
+  throw stillGoing(ended, options.timeout);
+}
+
+async function follow(
+  { clusterId, id }: ShownSwitch,
+  options: ConnectionOptions & Pick<ModeOptions, 'timeout' | 'output'>,
+  deps: CliDeps,
+): Promise<ShownSwitch> {
+  const path = `${at(clusterId)}/mode-switches/${encodeURIComponent(id)}`;
+  return await followSwitch({
+    read: async () => await callControlPlane<ShownSwitch>(options, deps, 'GET', path),
     // Of JSON there is one value, at the end.
     say: options.output === 'json' ? deps.err : deps.out,
     clock: deps.clock ?? systemClock,
     timeoutMs: options.timeout * 1000,
   });
-  if (options.output === 'json') deps.out(json(ended));
-  if (ended.state === 'active') return;
-  if (ended.state === 'rolled-back') {
-    throw new CliError(EXIT.failed, `${ended.id} was rolled back: ${ended.reason ?? 'no reason is on record'}`, where);
-  }
-  const waits = ended.waitingFor === undefined ? '' : `, waiting for ${ended.waitingFor}`;
-  throw new CliError(
-    EXIT.failed,
-    `${ended.id} is still ${ended.state} after ${options.timeout} s${waits}`,
-    `It goes on. To see where it is: ${where}`,
-  );
+}
+
+function stillGoing(one: ShownSwitch, waitedSeconds: number): CliError {
+  const waits = one.waitingFor === undefined ? '' : `, waiting for ${one.waitingFor}`;
+  const message = `${one.id} is still ${one.state} after ${waitedSeconds} s${waits}`;
+  return new CliError(EXIT.failed, message, `It goes on. To see where it is: ${whereOf(one)}`);
+}
+
+function whereOf({ clusterSlug, id }: Pick<ShownSwitch, 'clusterSlug' | 'id'>): string {
+  return `servicectl clusters mode-switches ${clusterSlug} ${id}`;
+}
+
+function isUnknownSwitch(error: unknown): error is CliError {
+  return error instanceof CliError && error.message.includes('has no switch of mode');
 }
 
 /** On standard error, where JSON has no place for them either. */
@@ -167,6 +204,12 @@ function seconds(text: string): number {
 
 function at(cluster: string): string {
   return `/clusters/${encodeURIComponent(cluster)}`;
+}
+
+function timeoutOption(): Option {
+  return new Option('--timeout <seconds>', 'with --wait: how long; the switch itself goes on')
+    .argParser(seconds)
+    .default(DEFAULT_WAIT_SECONDS);
 }
 
 function outputOption(): Option {

@@ -1,17 +1,11 @@
 import { printable } from './git-views.ts';
+import { probeRows, type ShownProbe } from './probe-text.ts';
 import { textTable } from './text-table.ts';
 
 interface NamedObject {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-}
-
-interface ShownProbe {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly message: string;
-  readonly warning?: string;
 }
 
 interface ShownCredential {
@@ -72,6 +66,8 @@ export interface PlannedSwitch extends Pick<ShownSwitch, 'clusterSlug' | 'from' 
 }
 
 const WIDTH = 13;
+/** Of a reason in a table; all of it is with the one switch. */
+const MAX_WHY = 80;
 
 /** The switches of a cluster, a line each. */
 export function switchesTable(switches: readonly ShownSwitch[]): string {
@@ -83,9 +79,13 @@ export function switchesTable(switches: readonly ShownSwitch[]): string {
     one.requestedBy,
     one.requestedAt,
     one.finishedAt ?? '-',
-    one.reason ?? (one.waitingFor === undefined ? '-' : `waiting for ${one.waitingFor}`),
+    short(one.reason ?? (one.waitingFor === undefined ? '-' : `waiting for ${one.waitingFor}`)),
   ]);
   return printable(textTable([['ID', 'MODE', 'STATE', 'CONFIRMED', 'BY', 'REQUESTED', 'FINISHED', 'WHY'], ...rows]));
+}
+
+function short(text: string): string {
+  return text.length > MAX_WHY ? `${text.slice(0, MAX_WHY - 1)}…` : text;
 }
 
 /** All of one switch. */
@@ -161,20 +161,18 @@ export function planText({ clusterSlug, from, to, probes, credentials, plan }: P
         'IN THE WAY',
         blockers.map((text) => [text]),
       ),
-      `\n${blockers.length === 0 ? 'Nothing is in the way.' : 'It would not be done as things are.'}\n`,
+      `\n${verdict(plan)}\n`,
     ].join(''),
   );
 }
 
+function verdict({ blockers, operator }: PlannedSwitch['plan']): string {
+  if (blockers.length > 0) return 'It would not be done as things are.';
+  return operator.startsWith('in contact') ? 'Nothing is in the way.' : 'It can start, and will wait for the operator.';
+}
+
 function probesText(probes: readonly ShownProbe[]): string {
-  return section(
-    'PROBES',
-    probes.map(({ name, ok, message, warning }) => [
-      name,
-      ok ? 'ok' : 'FAILED',
-      warning === undefined ? message : `${message}; note: ${warning}`,
-    ]),
-  );
+  return section('PROBES', probeRows(probes));
 }
 
 function credentialsText(credentials: readonly ShownCredential[]): string {

@@ -6,17 +6,11 @@ import { callControlPlane, withConnection, type ConnectionOptions } from './conn
 import { printable } from './git-views.ts';
 import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { manifestOutput } from './print-manifest.ts';
+import { probeRows, type ShownProbe } from './probe-text.ts';
 import { textTable } from './text-table.ts';
 
 /** A probe asks an API server, which takes up to 45 s. */
 const PROBE_TIMEOUT_MS = 60_000;
-
-interface Probe {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly message: string;
-  readonly warning?: string;
-}
 
 interface PushCluster {
   readonly slug: string;
@@ -31,7 +25,7 @@ interface PushCluster {
     readonly renewAt?: string;
     readonly renewalFault?: string;
     readonly reach?: { readonly message: string };
-    readonly probe?: { readonly ok: boolean; readonly at: string; readonly probes: readonly Probe[] };
+    readonly probe?: { readonly ok: boolean; readonly at: string; readonly probes: readonly ShownProbe[] };
   };
 }
 
@@ -88,7 +82,7 @@ export function addPushCommands(clusters: Command, deps: CliDeps): void {
       if (push === undefined) {
         throw new CliError(EXIT.failed, `${found.slug} is in ${found.connectivityMode} mode, which needs none`);
       }
-      deps.out(output === 'json' ? `${JSON.stringify(push, null, 2)}\n` : pushText(push));
+      deps.out(output === 'json' ? `${JSON.stringify(push, null, 2)}\n` : pushText(found.slug, push));
       const isAsked = probe === true || kubeconfig !== undefined;
       if (isAsked && push.probe?.ok !== true) {
         const why = kubeconfig === undefined ? 'is not as it must be' : 'is taken, and is not as it must be yet';
@@ -117,10 +111,19 @@ async function read(cluster: string, options: ConnectionOptions, deps: CliDeps):
   return await callControlPlane<PushCluster>(options, deps, 'GET', `/clusters/${encodeURIComponent(cluster)}`);
 }
 
-function pushText(push: NonNullable<PushCluster['push']>): string {
+function pushText(slug: string, push: NonNullable<PushCluster['push']>): string {
+  if (push.state === 'missing') {
+    const make = `servicectl clusters push-access ${slug} -o script`;
+    const give = `servicectl clusters push-credential ${slug} --kubeconfig FILE`;
+    return `state       missing: nothing is delivered\n\nTo make one: ${make}\nTo give it:  ${give}\n`;
+  }
   const { state, server = '-', user = '-', expiresAt = 'does not say', renewable, renewAt, renewalFault } = push;
   const renewed =
-    renewable === undefined ? 'not looked at yet' : renewable ? `by itself, next at ${renewAt ?? '-'}` : 'by a person';
+    renewable === undefined
+      ? 'not known yet: it is looked at within a minute'
+      : renewable
+        ? `by itself, next at ${renewAt ?? '-'}`
+        : 'by a person';
   const facts = [
     ['state', push.reach === undefined ? state : `${state}: ${push.reach.message}`],
     ['server', server],
@@ -132,10 +135,6 @@ function pushText(push: NonNullable<PushCluster['push']>): string {
   const lines = facts.map(([label = '', value = '']) => `${label.padEnd(11)} ${value}\n`).join('');
   const { probe } = push;
   if (probe === undefined) return printable(lines);
-  const rows = probe.probes.map(({ name, ok, message, warning }) => [
-    name,
-    ok ? (warning === undefined ? 'ok' : 'warning') : 'not ok',
-    warning ?? message,
-  ]);
-  return printable(`${lines}\n${textTable([[`PROBE (${probe.at})`, 'RESULT', 'MESSAGE'], ...rows])}`);
+  const table = textTable([[`PROBE (${probe.at})`, 'RESULT', 'MESSAGE'], ...probeRows(probe.probes)]);
+  return printable(`${lines}\n${table}`);
 }

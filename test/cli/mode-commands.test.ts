@@ -106,7 +106,7 @@ describe('servicectl clusters mode', () => {
     await newCluster('dry-pull', 'pull');
     const fails = await run('mode', 'dry-pull', 'gitops', '--dry-run', '--review', 'proposal');
     expect([fails.code, fails.err]).toEqual([1, 'servicectl: dry-pull would not be moved to gitops as it is now\n']);
-    expect(fails.out).toMatch(/^read-credential +FAILED +the cluster has no encryption key/m);
+    expect(fails.out).toMatch(/^read-credential +not ok +the cluster has no encryption key/m);
     expect(fails.out).toMatch(/^IN THE WAY\nread-credential: /m);
     expect((await run('mode-switches', 'dry')).out.split('\n')).toHaveLength(2);
     const json = await run('mode', 'dry', 'pull', '--dry-run', '-o', 'json');
@@ -162,11 +162,21 @@ describe('servicectl clusters mode', () => {
       { timeout: 20_000, interval: 20 },
     );
     const [done, cancelled] = await Promise.all([run('mode', 'goes-back', 'pull', '--yes', '--wait'), cancel]);
-    expect(cancelled.out).toMatch(/^goes-back: sw-\S+ /);
+    expect(cancelled.out).toMatch(
+      /^goes-back: (sw-\S+) is cancelled; gitops mode stays\nTo follow it: servicectl clusters mode-switches goes-back \1\n$/,
+    );
+    const unknown = await run('mode-switches', 'goes-back', 'sw-nope');
+    expect([unknown.code, unknown.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /has no switch of mode sw-nope.*\nSee which there are: servicectl clusters mode-switches goes-back\n$/,
+      ),
+    ]);
     expect(done.code).toBe(1);
     expect(done.err).toMatch(
-      /^servicectl: (sw-\S+) was rolled back: cancelled by admin\nservicectl clusters mode-switches goes-back \1\n$/,
+      /^servicectl: (sw-\S+) was rolled back, and goes-back is in gitops mode\nTo see all of it: servicectl clusters mode-switches goes-back \1\n$/,
     );
+    expect(done.out).toContain('cancelled by admin');
     expect(await run('cancel-mode-switch', 'goes-back')).toMatchObject({
       code: 1,
       err: expect.stringContaining('servicectl clusters mode-switches goes-back'),

@@ -78,7 +78,9 @@ describe('servicectl clusters push-credential', () => {
     await plane.newCluster('none', RECORD);
     expect(await run('clusters', 'push-credential', 'none')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^state +missing$/m),
+      out: expect.stringMatching(
+        /^state +missing: nothing is delivered\n\nTo make one: .* push-access none -o script\nTo give it: .* push-credential none --kubeconfig FILE\n$/,
+      ),
     });
     await plane.newCluster('pulled', { connectivityMode: 'pull' });
     expect(await run('clusters', 'push-credential', 'pulled')).toMatchObject({

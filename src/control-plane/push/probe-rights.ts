@@ -16,7 +16,7 @@ const LISTED = 5;
 
 /** What the recommended account may not do: each is a way to other people's data or to more rights. */
 const BEYOND: readonly { readonly what: string; readonly question: AccessQuestion }[] = [
-  { what: 'everything in the cluster', question: { verb: '*', group: '*', resource: '*' } },
+  { what: 'do everything in the cluster', question: { verb: '*', group: '*', resource: '*' } },
   { what: 'read secrets in every namespace', question: { verb: 'get', group: '', resource: 'secrets' } },
   { what: 'grant roles', question: { verb: 'create', group: 'rbac.authorization.k8s.io', resource: 'rolebindings' } },
   {
@@ -84,7 +84,7 @@ export async function probeRights(
     return {
       name: 'rights',
       ok: true,
-      message: `it may all that push mode needs in ${where} and ${OPERATOR_NAMESPACE}`,
+      message: `it may do all that push mode needs in ${where} and ${OPERATOR_NAMESPACE}`,
     };
   }
   const places = [...missing].map(([place, asked]) => `${asked.map(({ verb }) => verb).join(', ')} ${place}`);
@@ -106,7 +106,7 @@ export async function probeExcess(
   return {
     name,
     ok: true,
-    message: `it may more than push mode needs`,
+    message: `it may do more than push mode needs`,
     warning: `the account may also ${listed(found)}: give it the roles that servicectl clusters push-access prints, and nothing else`,
   };
 }

@@ -110,7 +110,9 @@ function describeProbe(start: () => Promise<TransportCluster>): void {
     expect(outcome(probed).at(-1)).toEqual(['nothing-else', true, 'with a warning']);
     expect(probed.probe.ok).toBe(true);
     const warning = probed.probe.probes.at(-1)?.warning;
-    expect(warning).toMatch(/^the account may also everything in the cluster; read secrets in every namespace; grant/);
+    expect(warning).toMatch(
+      /^the account may also do everything in the cluster; read secrets in every namespace; grant/,
+    );
   });
 
   it('says that the server does not take the credential', async () => {
