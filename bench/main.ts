@@ -2,6 +2,7 @@
  * Runs the benchmarks, or those whose names are given, one after another; each prints its own figures.
  *
  *   npm run bench [-- git jobs …]
+ *   npm run bench -- --help
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +23,15 @@ const BENCHMARKS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const NEED_A_BUILD = new Set(['reconcile']);
 
 const names = process.argv.slice(2);
+if (names.includes('--help') || names.includes('-h')) {
+  const lines = Object.entries(BENCHMARKS).map(
+    ([name, scripts]) => `  ${name.padEnd(12)}${scripts.map(([script]) => `bench/${script}`).join(', ')}\n`,
+  );
+  process.stdout.write(
+    `usage: npm run bench [-- NAME …]\n\nWithout a name all of them, one after another. What each measures says its file's head:\n\n${lines.join('')}`,
+  );
+  process.exit(0);
+}
 const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name));
 if (unknown.length > 0) {
   process.stderr.write(

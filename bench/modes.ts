@@ -24,6 +24,9 @@ const APPLICATION = 'podinfo';
 /** Of connections, copies and caches that are made once. */
 const WARM_UP = 3;
 
+/** Rounds. */
+const PROGRESS_EVERY = 10;
+
 /** For writes that come a while after an intent is Ready: the inventory is written once a second. */
 const SETTLE_MS = 2000;
 
@@ -34,7 +37,16 @@ interface Part {
   readonly writes: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
+const begun = systemClock.now().getTime();
+/** Beside the figures, which may go into a file. */
+const say = (text: string): void => {
+  const seconds = Math.round((systemClock.now().getTime() - begun) / 1000);
+  process.stderr.write(`${String(seconds).padStart(5)} s  ${text}\n`);
+};
+
+say('starting a control plane and a cluster for each mode');
 await using stage = await startStage();
+say('accepted to Ready, one update at a time; the figures come at the end');
 for (const member of stage.members) await bring(stage.admin, member, { action: 'install', name: APPLICATION });
 const parts = [
   await measure(stage, 20, Number(options.rounds)),
@@ -56,6 +68,7 @@ async function measure({ admin, members }: BenchStage, batchMs: number, rounds: 
   for (const member of members) before.set(member, (await member.writes()).length);
   const samples: Sample[] = [];
   for (let round = 0; round < rounds; round += 1) {
+    if (round % PROGRESS_EVERY === 0) say(`event batches of ${batchMs} ms: round ${round} of ${rounds}`);
     const first = round % members.length;
     for (const member of [...members.slice(first), ...members.slice(0, first)]) {
       samples.push(await sampleOf(member, `${batchMs}-${round}`));

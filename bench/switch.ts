@@ -49,6 +49,9 @@ for (const count of options.applications.split(',')) switched.push(...(await goR
 if (options.json) process.stdout.write(`${JSON.stringify(switched, null, 2)}\n`);
 
 async function goRound(applications: number): Promise<Switched[]> {
+  process.stderr.write(
+    `${applications} applications: installing them, then three switches, each told when it is over\n`,
+  );
   await using stage = await startStage(['pull']);
   const [member] = stage.members;
   if (member === undefined) throw new Error('no cluster was started');

@@ -37,6 +37,7 @@ Figures of this run (release controller's own time ${measured.releaseControllerM
   write(`
 What to try next:
 ${isKept ? '' : keep}  examples/first-app/         the intents that were taken; change one and run again
+  docs/modes.md               move the cluster to another mode while it runs, and back
   docs/operations.md          how to run the two programs
 `);
 }

@@ -8,7 +8,9 @@ const USAGE = `usage: node src/sandbox/main.ts --kubeconfig FILE [--port N] [--f
 
 Starts a Kubernetes API server in memory, writes its admin's kubeconfig to FILE, and ends at Ctrl-C.
 
-  --flux  with Flux' definitions and a stand-in for its controllers, which plays charts and starts no container`;
+  --flux  with Flux' definitions and a stand-in for its controllers, which plays charts and starts no container
+
+Accounts may do everything: no role or binding limits anybody here, so push mode's probe warns of too many rights.`;
 
 function fail(message: string): never {
   process.stderr.write(`${message}\n${USAGE}\n`);
