@@ -19,6 +19,7 @@ import {
   type WorkQueue,
 } from './store/delivery-queue.ts';
 import { withExclusive, type Held } from './store/exclusive.ts';
+import { noteHeldUp } from './store/mode-handovers.ts';
 import type { Store } from './store/open-store.ts';
 import { storeWaitingReasons } from './store/waiting-reasons.ts';
 import { TargetStates } from './target-states.ts';
@@ -204,7 +205,7 @@ export class DeliveryLoop {
       batch.map((intent) => [intent.id, { ...intent, render_inputs: inputs.get(intent.id) ?? intent.render_inputs }]),
     );
     let unfinished: string | undefined;
-    const alone = new Set<string>();
+    const alone = new Map<string, string>();
     const said = new Map<string, string>();
     const onStored = (intent: QueuedIntent, receipt: FinalReceipt): void => this.#tell(intent, receipt);
     const receipts = new ReceiptWriter({ store, wakeups, clock, held, onStored });
@@ -214,7 +215,7 @@ export class DeliveryLoop {
       if (receipt.state === 'retry') {
         unfinished ??= receipt.message;
         said.set(receipt.intentId, receipt.message);
-        if (receipt.alone === true) alone.add(receipt.intentId);
+        if (receipt.alone === true) alone.set(receipt.intentId, receipt.message);
         return;
       }
       waiting.delete(receipt.intentId);
@@ -236,6 +237,7 @@ export class DeliveryLoop {
       await receipts.stored();
     }
     await storeWaitingReasons(store, said);
+    if (alone.size > 0) await store.write(async (trx) => await noteHeldUp(trx, batch, alone));
     const failed = new Set([...waiting.values()].map((intent) => memberOf(queue, intent)));
     const done = new Set(batch.map((intent) => memberOf(queue, intent)).filter((member) => !failed.has(member)));
     return {
