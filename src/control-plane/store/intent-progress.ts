@@ -4,6 +4,8 @@ import { moveIntents } from '../../events/ingest/move-intents.ts';
 import { recentEventsAbout } from './events.ts';
 import type { Condition } from '../../protocol/condition.ts';
 import type { AgentEvent, EventSource } from '../../protocol/event.ts';
+import { Reason } from '../../resources/reasons.ts';
+import { reportedWhen } from './reported-when.ts';
 import type { Database, ResourceConditionRow } from './schema.ts';
 
 /** Ids in one query: a post has at most 500 events, and SQLite's limit of variables is far above. */
@@ -105,11 +107,30 @@ export async function endRefusedBack(
     .execute();
 }
 
-/** Nobody will report the end of what was not there: what was made of it, if a person deleted it by hand, stays. */
+/**
+ * Nobody will report the end of what was not there. What was made of it, if a person deleted it by hand, stays: where the
+ * operator has said so last, the intent says it too.
+ */
 export async function endAbsent(trx: Kysely<Database>, intentId: string): Promise<void> {
+  const said = await trx
+    .selectFrom('resource_conditions')
+    .innerJoin('intents', (join) =>
+      join
+        .onRef('intents.cluster_id', '=', 'resource_conditions.cluster_id')
+        .onRef('intents.target_kind', '=', 'resource_conditions.kind')
+        .onRef('intents.namespace', '=', 'resource_conditions.namespace')
+        .onRef('intents.name', '=', 'resource_conditions.name'),
+    )
+    .select(['resource_conditions.reason', 'resource_conditions.message'])
+    .where('intents.id', '=', intentId)
+    .where('resource_conditions.type', '=', 'Ready')
+    .orderBy(reportedWhen('resource_conditions'), 'desc')
+    .orderBy('resource_conditions.updated_at', 'desc')
+    .executeTakeFirst();
+  const isLeft = said?.reason === Reason.Orphaned;
   await trx
     .updateTable('intents')
-    .set({ state: 'removed' })
+    .set({ state: 'removed', ...(isLeft ? { reason: `${Reason.Orphaned}: ${said?.message ?? ''}` } : {}) })
     .where('id', '=', intentId)
     .where('action', '=', 'uninstall')
     .where('state', 'in', ['delivered', 'applied'])

@@ -102,11 +102,14 @@ function nextState(intent: IntentSnapshot, event: AgentEvent): Omit<IntentMove, 
   if (UNDELIVERED.includes(intent.state)) return undefined;
   const claim = claimOf(intent, event);
   const isOver = intent.state === 'ready' && claim?.means === 'removed';
-  if (FINAL.includes(intent.state) && !isOver) return undefined;
+  // Its job may have said first that it is gone, and not what stays.
+  const isLeft = intent.state === 'removed' && claim?.condition.reason === Reason.Orphaned;
+  if (FINAL.includes(intent.state) && !isOver && !isLeft) return undefined;
   if (claim === undefined) {
     return intent.state === 'applied' || intent.state === 'failed' ? undefined : { state: 'applied' };
   }
-  const isAskedFor = claim.means === 'removed' && intent.action === 'uninstall';
+  const isOrphan = claim.condition.reason === Reason.Orphaned;
+  const isAskedFor = claim.means === 'removed' && intent.action === 'uninstall' && !isOrphan;
   if (claim.means === 'ready' || claim.means === 'applied' || isAskedFor) return { state: claim.means };
   const { reason = claim.condition.type, message = '' } = claim.condition;
   const text = message === '' ? reason : `${reason}: ${message}`;

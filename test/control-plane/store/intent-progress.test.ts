@@ -66,10 +66,10 @@ async function report(status: 'True' | 'False', reason: string, name = 'podinfo'
   });
 }
 
-async function deliver(): Promise<void> {
+async function deliver(receipt: Parameters<typeof storeReceipt>[2] = DELIVERED): Promise<void> {
   await store.write(async (trx) => {
     const row = await trx.selectFrom('intents').selectAll().where('id', '=', 'int-1').executeTakeFirstOrThrow();
-    await storeReceipt(trx, { ...row, delivery_epoch: 1 }, DELIVERED, DELIVERED_AT);
+    await storeReceipt(trx, { ...row, delivery_epoch: 1 }, receipt, DELIVERED_AT);
   });
 }
 
@@ -107,6 +107,23 @@ describe.each(TEST_DATABASES)('a report that is faster than the receipt, on $nam
     expect(await intent()).toEqual(WAITING);
     await deliver();
     expect(await intent()).toMatchObject({ state: 'failed', reason: 'HelmReleaseInstallFailed', ready_at: null });
+  });
+
+  it.each([
+    ['Orphaned', 'Orphaned: HelmRelease podinfo stays'],
+    ['Uninstalled', null],
+  ])('says what stays where push finds no object to uninstall, after a last report %s', async (reason, expected) => {
+    await report('False', reason);
+    await store.write(async (trx) => {
+      await trx.updateTable('intents').set({ action: 'uninstall' }).execute();
+      await trx
+        .updateTable('resource_conditions')
+        .set({ message: 'HelmRelease podinfo stays', source: '{}' })
+        .execute();
+      await trx.deleteFrom('events').execute();
+    });
+    await deliver({ state: 'delivered', intentId: 'int-1', mode: 'push', fieldManager: 'm', isAbsent: true });
+    expect(await intent()).toMatchObject({ state: 'removed', reason: expected });
   });
 
   it('on another object decides nothing, before or after', async () => {

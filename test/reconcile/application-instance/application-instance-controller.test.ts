@@ -249,7 +249,8 @@ describe('the end of an ApplicationInstance', () => {
     expect(stage.operator.story.at(-1)).toMatch(/^int-1: Ready=False\/Orphaned/);
     expect(stage.operator.events.at(-1)).toBe(
       'Warning Orphaned: what was made of it stays in the cluster (HelmRelease podinfo, OCIRepository podinfo): ' +
-        'it was deleted by hand, without a tombstone of the control plane',
+        'it was deleted by hand, without a tombstone of the control plane; to uninstall that too: ' +
+        'kubectl -n shop delete helmrelease/podinfo ocirepository/podinfo',
     );
     await stage.deliver();
     await stage.until('int-1', 'Ready', 'HelmReleaseReady');

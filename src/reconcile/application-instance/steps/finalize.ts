@@ -67,7 +67,7 @@ async function orphan(pass: InstancePass, isMeant: boolean): Promise<StepResult>
   const why = isMeant
     ? 'spec.deletionPolicy is Orphan'
     : 'it was deleted by hand, without a tombstone of the control plane';
-  const message = `${whatStays(pass)}: ${why}`;
+  const message = `${whatStays(pass)}: ${why}${howToEnd(pass)}`;
   if (!pass.deps.ended.has(pass.instance.metadata.uid ?? '')) {
     pass.deps.recorder?.record(pass.instance, { type: 'Warning', reason: Reason.Orphaned, message });
   }
@@ -84,6 +84,15 @@ function whatStays({ instance, watches, release, ociRepository, helmRepository }
   if (watches.flux.grantOf(namespace) === 'granted')
     return 'nothing was released of it, so nothing stays in the cluster';
   return `HelmRelease ${name} and its chart source stay in the cluster, where they are there`;
+}
+
+/** An uninstall that is asked for later finds no object, and says this. */
+function howToEnd({ instance, release, ociRepository, helmRepository }: InstancePass): string {
+  const owned = [release, ociRepository, helmRepository].flatMap((object) =>
+    object === undefined || !isOwned(object, instance) ? [] : [`${object.kind.toLowerCase()}/${object.metadata.name}`],
+  );
+  if (owned.length === 0) return '';
+  return `; to uninstall that too: kubectl -n ${instance.metadata.namespace ?? ''} delete ${owned.join(' ')}`;
 }
 
 async function deleteOwned(pass: InstancePass, object: KubeObject): Promise<void> {
