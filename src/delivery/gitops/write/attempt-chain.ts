@@ -6,7 +6,8 @@ import type { Clock } from '../../../runtime/clock.ts';
 import type { DeliveryItem, Receipt } from '../../delivery.ts';
 import type { BranchWriter } from './branch-writer.ts';
 import { ExpiredTombstones } from './expired-tombstones.ts';
-import { clusterDirectory, type RepositoryLayout } from '../layout.ts';
+import { SOURCE_ANNOTATION } from '../../../resources/labels.ts';
+import { clusterDirectory, manifestPath, type RepositoryLayout } from '../layout.ts';
 import { planChain, type Plan, type PlanDeps } from './plan-chain.ts';
 import { findCommitOfPath, findCommitsOfIntents } from './recognise-commit.ts';
 import { SUPERSEDED } from '../../refusal-reasons.ts';
@@ -99,7 +100,10 @@ export class ChainAttempt {
       if (commit !== undefined) {
         receipts.push(delivered(rendered, commit));
       } else if (path === undefined) {
-        const message = 'the repository already holds a newer generation of this object; nothing was overwritten';
+        const file = `${clusterDirectory(this.#deps.layout(), rendered.target.slug)}/${manifestPath(rendered)}`;
+        const message =
+          'the repository already holds a newer generation of this object; nothing was overwritten. ' +
+          `If nobody asked for one, correct the annotation ${SOURCE_ANNOTATION} in ${file} (or the pair in its tombstone) and ask again`;
         receipts.push(refusedReceipt(id, { reason: SUPERSEDED, message }));
       } else {
         receipts.push({ state: 'retry', intentId: id, message: `no commit of the branch explains ${path}` });

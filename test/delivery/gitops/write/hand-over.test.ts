@@ -71,6 +71,16 @@ describe('what is handed over to Git', () => {
     ]);
   });
 
+  it('names the file and the annotation that somebody gave a source above that of the switch', async () => {
+    await using writer = writerOn(server);
+    await delivered(writer, [apply(first)]);
+    const text = await onServer(server, 'show', `main:${MANIFEST}`);
+    await commitByHand(server, MANIFEST, text.replace(/(source: "?)\d+\./, '$1900.'));
+    const receipts = await deliver(writer, [handedOver({ ...first, epoch: 4 })]);
+    const message = expect.stringContaining(`correct the annotation app.service.io/source in ${MANIFEST}`) as unknown;
+    expect(receipts).toEqual([expect.objectContaining({ state: 'refused', reason: SUPERSEDED, message }) as unknown]);
+  });
+
   it('overwrites what a person made of its file since, and leaves the files of others alone', async () => {
     await using writer = writerOn(server);
     await delivered(writer, [apply(first)]);
