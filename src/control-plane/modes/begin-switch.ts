@@ -97,6 +97,13 @@ export async function beginSwitch(
   return { row, isNew: true };
 }
 
+/** @throws AppError `conflict` */
+export function refuseUnregistered({ slug, status }: Pick<ClusterRow, 'slug' | 'status'>, to: ConnectivityMode): void {
+  if (status === 'Active') return;
+  const message = `cluster ${slug} has not registered yet, so nothing can be moved; install its operator first, or create the cluster anew in ${to} mode`;
+  throw new AppError('conflict', message);
+}
+
 async function refuseUnlessPossible(
   trx: Kysely<Database>,
   cluster: ClusterRow,
@@ -109,10 +116,7 @@ async function refuseUnlessPossible(
     const extra = open === undefined ? {} : { switchId: open.id };
     throw new AppError('conflict', `cluster ${slug} ${how} ${to} mode already`, { extra });
   }
-  if (cluster.status !== 'Active') {
-    const message = `cluster ${slug} has not registered yet, so nothing can be moved; install its operator first, or create the cluster anew in ${to} mode`;
-    throw new AppError('conflict', message);
-  }
+  refuseUnregistered(cluster, to);
   if (cluster.disabled_at !== null) {
     throw new AppError('conflict', `cluster ${slug} is disabled; enable it first`);
   }

@@ -61,7 +61,9 @@ export function silenceOf(
   if (disabledAt !== null) return `the cluster is disabled since ${disabledAt}; enable it`;
   if (revokedAt !== null) return `its credential was revoked at ${revokedAt}; let it register again`;
   if (cluster.status !== 'Active' || cluster.last_contact_at === null) return 'it has not been in contact yet';
-  return disconnectedAt === null ? undefined : `nothing was heard of it since ${cluster.last_contact_at}`;
+  // The mark is taken back within half a minute of the next contact.
+  if (disconnectedAt === null || cluster.last_contact_at > disconnectedAt) return undefined;
+  return `nothing was heard of it since ${cluster.last_contact_at}`;
 }
 
 async function standingProposals(db: Kysely<Database>, row: ModeSwitchRow, cluster: ClusterRow): Promise<string[]> {
@@ -130,7 +132,7 @@ async function countHeldUp(db: Kysely<Database>, cluster: ClusterRow): Promise<n
     .where('state', '=', 'pending')
     .where('reason', 'is not', null)
     .executeTakeFirstOrThrow();
-  return Number(count);
+  return count;
 }
 
 async function firstOf(

@@ -23,7 +23,7 @@ import {
 import type { ClusterRow, Database, ModeSwitchRow } from '../store/schema.ts';
 import { MODES_TOPIC } from '../topics.ts';
 import type { Wakeups } from '../wakeups.ts';
-import { beginSwitch, type BegunSwitch } from './begin-switch.ts';
+import { beginSwitch, refuseUnregistered, type BegunSwitch } from './begin-switch.ts';
 import { optionsOfAsked, type AskedSwitch } from './plan-switch.ts';
 import { openSwitchOf } from './switch-rows.ts';
 
@@ -84,6 +84,8 @@ export async function readWish(
   if (to === 'push') {
     if (push !== undefined) return { ...asked, access: readKubeconfig(push.kubeconfig, { path: KUBECONFIG, now }) };
     if ((await findPushCredential(db, cluster.id)) !== undefined) return asked;
+    // Nobody should make a kubeconfig to be told of that then.
+    refuseUnregistered(cluster, to);
     const message = `is needed: the control plane has nothing to write to ${cluster.slug} with; servicectl clusters push-access says how to make one`;
     throw refusal([{ path: KUBECONFIG, message }]);
   }

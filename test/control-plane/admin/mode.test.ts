@@ -115,10 +115,9 @@ describe('POST /clusters/{id}/mode', () => {
 
   it('refuses clusters whose operator cannot be told, and says what to do', async () => {
     await plane.newCluster('pending', { connectivityMode: 'pull' });
-    expect(faults(await ask('pending', { mode: 'gitops' }))).toEqual([
-      409,
-      expect.stringContaining('has not registered yet'),
-    ]);
+    for (const body of [{ mode: 'gitops' }, { mode: 'push', dryRun: true }]) {
+      expect(faults(await ask('pending', body))).toEqual([409, expect.stringContaining('has not registered yet')]);
+    }
     await silentCluster('disabled', 'pull');
     await plane.call('POST', '/clusters/disabled/disable');
     expect(faults(await ask('disabled', { mode: 'gitops' }))).toEqual([
