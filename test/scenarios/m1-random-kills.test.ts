@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { keepInMemory } from '../support/mode-world/memory-folder.ts';
-import { playWorlds, SCHEDULES_OF_A_WORLD, toldOf } from '../support/mode-world/play-worlds.ts';
+import { LIMIT_MS, playWorlds, SCHEDULES_OF_A_WORLD, toldOf } from '../support/mode-world/play-worlds.ts';
 import { seedsOf } from '../support/mode-world/seeds.ts';
 
 it(
   'M1: whichever program is killed at whichever write, a switch ends with each object, each intent and one writer',
-  { timeout: 900_000 },
+  { timeout: LIMIT_MS },
   async () => {
     keepInMemory();
     const seeds = seedsOf('first');

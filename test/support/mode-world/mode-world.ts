@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { connectCluster } from '../../../src/kube/connect-cluster.ts';
 import type { ConnectivityMode } from '../../../src/protocol/connectivity-mode.ts';
+import { findCondition } from '../../../src/resources/conditions.ts';
 import type { KubeObject, ObjectRef } from '../../../src/resources/kube-object.ts';
 import { kubeconfigText } from '../../../src/sandbox/kubeconfig.ts';
 import { ChartShelf, demoCharts } from '../../../src/sandbox/release-controller/chart-shelf.ts';
@@ -248,7 +249,10 @@ export class ModeWorld implements AsyncDisposable {
     await plane.call('PATCH', `/clusters/${this.clusterId}`, { intervals: { eventBatchMs: 20 } });
     await this.cluster.join(this.line.url, String(created.body['registrationToken']));
     await this.operator.start(this.clock);
-    await this.cluster.until('ControllersHealthy', 'True', 'ControllersRunning');
+    await this.until('the controllers to run', async () => {
+      const { status } = await this.cluster.read();
+      return findCondition(status?.conditions, 'ControllersHealthy')?.status === 'True' ? true : undefined;
+    });
     if (connectivityMode !== 'push') return;
     const { body } = await this.requestMode('push');
     const end = await this.untilOver(String(body['switch'].id));

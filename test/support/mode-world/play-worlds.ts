@@ -3,6 +3,8 @@ import { Fleet } from './fleet.ts';
 import { playSchedule } from './play-schedule.ts';
 import { drawSchedule, type Schedule } from './schedule.ts';
 
+/** For all of them; what is stuck is found by its schedule's own limit, so this only has to be enough on a loaded machine. */
+export const LIMIT_MS = 45 * 60_000;
 /** Switches that one world goes through, one after the other. */
 export const SCHEDULES_OF_A_WORLD = 20;
 const MODES = ['pull', 'gitops', 'push'] as const;
