@@ -78,24 +78,38 @@ function kubeconfigCommands(options: PushAccessOptions): string {
     tokenSecret === true
       ? `$(kubectl --namespace ${OPERATOR_NAMESPACE} get secret ${TOKEN_SECRET} -o 'jsonpath={.data.token}' | base64 -d)`
       : `$(kubectl --namespace ${OPERATOR_NAMESPACE} create token ${ACCOUNT} --duration=${DURATION})`;
+  // A failure inside a here-document would go unseen; an assignment's is seen.
   return [
+    // In a shell of its own: whoever pastes it keeps theirs.
+    '(',
     'umask 077',
+    `server=${of('server')} || exit 1`,
+    `ca=${of('certificate-authority-data')} || exit 1`,
+    `name=${of('tls-server-name')} || exit 1`,
+    `proxy=${of('proxy-url')} || exit 1`,
+    `token=${token} || exit 1`,
+    `test -n "$token" || { echo 'there is no token' >&2; exit 1; }`,
+    // A file that is there keeps its mode.
+    `rm -f ${fileOf(options)}`,
     `cat > ${fileOf(options)} <<KUBECONFIG`,
     'apiVersion: v1',
     'kind: Config',
     'clusters:',
     `- name: ${slug}`,
     '  cluster:',
-    `    server: "${of('server')}"`,
-    `    certificate-authority-data: "${of('certificate-authority-data')}"`,
+    '    server: "$server"',
+    '    certificate-authority-data: "$ca"',
+    '    tls-server-name: "$name"',
+    '    proxy-url: "$proxy"',
     'users:',
     `- name: ${ACCOUNT}`,
-    `  user: {token: "${token}"}`,
+    '  user: {token: "$token"}',
     'contexts:',
     `- name: ${slug}`,
     `  context: {cluster: ${slug}, user: ${ACCOUNT}}`,
     `current-context: ${slug}`,
     'KUBECONFIG',
+    ')',
   ].join('\n');
 }
 

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmod, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -76,4 +76,29 @@ it.skipIf(!hasKubectl).each([
   expect(claims.expiresAt !== undefined).toBe(ends);
   const authorization = `Bearer ${token}`;
   expect((await http.get('/api/v1/namespaces/shop', { authorization })).status).toBe(200);
+});
+
+it('ends where a token is refused, and leaves no file that somebody else may read', async () => {
+  await using folder = await folderFor();
+  const file = join(folder.path, 'prod-eu.push.kubeconfig');
+  const config = '*tls-server-name*) echo api.example.com;; *proxy-url*) echo http://proxy.example.com;;';
+  const stub = async (token: string): Promise<void> => {
+    const body = `case "$*" in *"create token"*) ${token};; ${config} *"config view"*) echo x;; *) /bin/cat >/dev/null;; esac`;
+    await writeFile(join(folder.path, 'kubectl'), `#!/bin/sh\n${body}\n`);
+    await chmod(join(folder.path, 'kubectl'), 0o755);
+  };
+  const script = pushAccessScript({ slug: 'prod-eu', namespaces: ['shop'] });
+  const env = { PATH: `${folder.path}:${PATH}` };
+  await writeFile(file, 'of an earlier day', { mode: 0o644 });
+  await stub('exit 3');
+  expect((await runScript(script, folder.path, env)).code).toBe(1);
+  expect(await readFile(file, 'utf8')).toBe('of an earlier day');
+  await stub('echo a-token');
+  expect((await runScript(script, folder.path, env)).code).toBe(0);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const made = parse(await readFile(file, 'utf8')) as { clusters: unknown; users: unknown };
+  expect(made.clusters).toMatchObject([
+    { cluster: { 'tls-server-name': 'api.example.com', 'proxy-url': 'http://proxy.example.com' } },
+  ]);
+  expect(made.users).toMatchObject([{ user: { token: 'a-token' } }]);
 });
