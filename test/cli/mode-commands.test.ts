@@ -94,7 +94,7 @@ describe('servicectl clusters mode', () => {
     expect([fits.code, fits.err]).toEqual([0, '']);
     for (const line of [
       /^mode +gitops → pull$/m,
-      /^operator +in contact$/m,
+      /^operator +in contact \(last contact at \S+Z, \d+ s ago\)$/m,
       /^operator-credential +ok +good until /m,
       /^git-read +fleet +revoked +/m,
       /^connectivityMode +gitops → pull$/m,

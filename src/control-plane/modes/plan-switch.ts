@@ -126,7 +126,9 @@ export async function planSwitch(
       .slice(0, MAX_NAMED)
       .map(({ target_kind: kind, namespace, name }) => ({ kind, namespace, name })),
     config: await configChanges(db, asked),
-    operator: operator.isConnected ? 'in contact' : `not in contact, and waited for: ${operator.message}`,
+    operator: operator.isConnected
+      ? `in contact (${operator.message})`
+      : `not in contact, and waited for: ${operator.message}`,
     toDo: toDoOf(asked, operator.isConnected, credentials),
   };
   return { plan, probes, credentials };
@@ -239,7 +241,7 @@ function toDoOf(
   return [
     ...(isConnected ? [] : ['now: see to it that the operator is in contact; nothing is handed over before']),
     ...gone.flatMap(({ kind, name, message }) =>
-      kind === 'git-read' ? [] : [`once it is ${to} mode: ${name}: ${message}`],
+      kind === 'git-read' ? [] : [`once it is ${to} mode: ${name}: ${message.slice(message.lastIndexOf('; ') + 2)}`],
     ),
   ];
 }

@@ -126,7 +126,7 @@ async function probeSameCluster(
     const why =
       error.status === 403
         ? `the account may not list clusters.ops.service.io in ${OPERATOR_NAMESPACE}: bind the Role service-control-plane there (servicectl clusters push-access)`
-        : 'the operator’s custom resource definitions are not installed: install the operator first';
+        : 'the operator’s custom resource definitions are not installed: install the operator first, or, where it is installed, this is another cluster: look at the server in the kubeconfig';
     return { name, ok: false, message: why };
   }
 }
@@ -192,6 +192,9 @@ function refusalIn(namespace: string, message: string): string | undefined {
 function faultText(error: unknown): string {
   if (error instanceof KubeError && error.status === 401) {
     return 'the API server does not take the credential (401): it has expired, was revoked or is another cluster’s; make a new one (servicectl clusters push-access)';
+  }
+  if (error instanceof KubeError && error.status === 0) {
+    return `${error.message}; check the server's address in the kubeconfig: it must be reachable from the control plane`;
   }
   return error instanceof Error ? error.message : 'the probe failed';
 }

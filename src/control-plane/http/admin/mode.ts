@@ -132,7 +132,8 @@ async function tryOut(deps: AdminDeps, admin: AdminIdentity, asked: AskedSwitch,
   const connected = connectionConditions(heard, now, deps.contactWatch.listeningSince).find(
     ({ type }) => type === 'Connected',
   );
-  const operator = { isConnected: connected?.status === 'True', message: connected?.message ?? '' };
+  const ago = heard.last_contact_at === null ? '' : `, ${secondsBetween(heard.last_contact_at, now)} s ago`;
+  const operator = { isConnected: connected?.status === 'True', message: `${connected?.message ?? ''}${ago}` };
   const planned = await planSwitch({ ...deps, db: deps.store.db }, asked, operator, signal);
   return {
     clusterId: cluster.id,
@@ -143,6 +144,10 @@ async function tryOut(deps: AdminDeps, admin: AdminIdentity, asked: AskedSwitch,
     ...planned,
     requestedBy: admin.name,
   };
+}
+
+function secondsBetween(from: string, to: Date): number {
+  return Math.max(0, Math.round((to.getTime() - Date.parse(from)) / 1000));
 }
 
 function viewDeps({ store, clock }: AdminDeps) {
