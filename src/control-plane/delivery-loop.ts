@@ -237,7 +237,8 @@ export class DeliveryLoop {
       await receipts.stored();
     }
     await storeWaitingReasons(store, said);
-    if (alone.size > 0) await store.write(async (trx) => await noteHeldUp(trx, batch, alone));
+    const why = queue.mode === 'push' ? alone : said;
+    if (why.size > 0) await store.write(async (trx) => await noteHeldUp(trx, batch, why));
     const failed = new Set([...waiting.values()].map((intent) => memberOf(queue, intent)));
     const done = new Set(batch.map((intent) => memberOf(queue, intent)).filter((member) => !failed.has(member)));
     return {

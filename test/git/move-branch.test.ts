@@ -65,7 +65,7 @@ describe('moveBranch', () => {
     const lock = join(repository, `${ref}.lock`);
     await writeFile(lock, '');
     await utimes(lock, now, new Date(now.getTime() - 59_000));
-    expect(await move(a, b)).toContain('File exists');
+    expect(await move(a, b)).toContain('File exists. What a killed process left there is taken over a minute after');
     await utimes(lock, now, new Date(now.getTime() - 60_000));
     expect(await move(a, b)).toBeUndefined();
     expect(await tip()).toBe(b);

@@ -85,7 +85,7 @@ export async function markHandedOver(
     .execute();
 }
 
-/** Why intents that are handed over have to wait, each for what is about its object alone: a switch of mode goes by it. */
+/** Why intents that are handed over have to wait; in push mode only what is about an object alone, by which the way back goes. */
 export async function noteHeldUp(
   trx: Kysely<Database>,
   batch: readonly (Pick<HandedOverIntent, 'id' | 'delivery_epoch'> & { readonly handover: string | null })[],

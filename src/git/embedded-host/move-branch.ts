@@ -17,6 +17,8 @@ import { readLooseRef } from '../loose-ref.ts';
 
 /** A lock this old is of a process that died: holding one takes milliseconds. */
 const STALE_LOCK_MS = 60_000;
+/** For whoever waits for a lock that nobody holds. */
+const LEFT_LOCK = 'What a killed process left there is taken over a minute after it was made.';
 
 /**
  * Moves a branch from `oldId` to `newId` by compare-and-swap, as git does it in its own files: lock, compare, write,
@@ -39,7 +41,7 @@ export async function moveBranch(deps: {
   const path = join(repository, ref);
   const lock = `${path}.lock`;
   await using held = await writeLock(lock, deps);
-  if (held === undefined) return `cannot lock ref '${ref}': Unable to create '${ref}.lock': File exists.`;
+  if (held === undefined) return `cannot lock ref '${ref}': Unable to create '${ref}.lock': File exists. ${LEFT_LOCK}`;
   let moved = false;
   try {
     const current = (await readLooseRef(repository, ref)) ?? (await readPackedRef(repository, ref));
