@@ -1,4 +1,5 @@
 import type { DesiredItem, Outcome } from '../delivery/delivery.ts';
+import { applyOver } from '../kube/apply-over.ts';
 import { moveOwnership } from '../kube/move-ownership.ts';
 import { withdrawMark } from '../kube/withdraw-mark.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
@@ -13,6 +14,7 @@ import { apiIsGone, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
 import { judgeSignature } from './policy/judge-signature.ts';
 import { failed } from './refusal.ts';
+import { tellEndAgain } from './tell-end.ts';
 import { withoutMark } from './tombstone-mark.ts';
 import { resourceRefOf } from './write-status.ts';
 
@@ -43,6 +45,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
       if (decision.kind === 'refuse') {
         // Whether its finalizer may uninstall what was made of it is this manifest's to say, as it is wanted.
         if (decision.isWanted === true) await withoutMark(pass, live, signal);
+        if (live === undefined && decision.outcome.state === 'stale') tellEndAgain(pass, ref);
         return decision.outcome;
       }
       if (decision.kind === 'done') return { state: 'absent' };
@@ -79,7 +82,7 @@ export async function applyItem(pass: Pass, item: DesiredItem, signal: AbortSign
           inventory.expect(ref, revision === undefined ? arrival : { ...arrival, revision });
         }
         const options = { fieldManager: FIELD_MANAGER };
-        const { object } = await pass.deps.api.apply<KubeObject>(decision.manifest, options, signal);
+        const { object } = await applyOver(pass.deps.api, decision.manifest, live, options, signal);
         note(pass, item, object, decision);
         pass.noteAnswer(true);
         // The server counts no write that changes nothing.

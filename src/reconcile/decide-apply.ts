@@ -7,7 +7,7 @@ import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION
 import { OPERATION_RULES } from '../resources/operation-rules.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import { Reason } from '../resources/reasons.ts';
-import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
+import { compareSource, formatSource, goesBack, type SourcePair } from '../resources/source-annotation.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import { fingerprint, holds } from '../resources/drift.ts';
 import type { InventoryRecord } from './inventory-record.ts';
@@ -136,22 +136,23 @@ function modeIsAnother({ desired, policy }: ApplySituation): Refusal | undefined
 
 /**
  * The fence of a mode switch and of late deliveries: what is older than the object changes nothing, and what is of an
- * earlier epoch than the cluster's can neither start nor change anything. Equal is the same manifest again. Where the object
+ * earlier epoch than the cluster's can neither start nor change anything. A lower generation goes back under no epoch. Equal is the same manifest again. Where the object
  * is none of the present epoch either, that is no fault: a file of an earlier stay, which the switch has not reached or left.
  */
 function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusal | undefined {
   const pair = pairOf(desired);
   if (pair === undefined) return sourceIsMissing();
   const known = greaterPair(live === undefined ? undefined : knownPairOf(live), lastPair);
-  const order = known === undefined ? 1 : compareSource(pair, known);
+  const isBehind = known !== undefined && goesBack(pair, known);
   const isOld = isOfOldWay(pair, policy);
-  const past = isOld && (known === undefined || isOfOldWay(known, policy)) ? ({ isPast: true } as const) : {};
-  if (known !== undefined && order < 0) {
+  const isPast = (isOld || isBehind) && (known === undefined || isOfOldWay(known, policy));
+  const past = isPast ? ({ isPast } as const) : {};
+  if (isBehind) {
     const newer = { epoch: known.epoch, generation: known.generation };
     const message = `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`;
     return { ...stale(Reason.StaleSource, message, newer), ...past };
   }
-  if (isOld && (order > 0 || live === undefined)) {
+  if (isOld && (known === undefined || compareSource(pair, known) > 0 || live === undefined)) {
     const message = `source ${formatSource(pair)} is of delivery epoch ${pair.epoch}; the cluster is at ${policy.deliveryEpoch}`;
     return { ...stale(Reason.StaleSource, message), ...past };
   }

@@ -4,7 +4,7 @@ import { knownPairOf } from '../resources/known-pair.ts';
 import { isManaged } from '../resources/managed-object.ts';
 import { MANAGED_BY_LABEL, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
-import { compareSource, formatSource, type SourcePair } from '../resources/source-annotation.ts';
+import { compareSource, formatSource, goesBack, type SourcePair } from '../resources/source-annotation.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 import type { SignatureState } from './policy/judge-signature.ts';
 import { refused, stale, type Refusal } from './refusal.ts';
@@ -96,7 +96,7 @@ export function liveIsNotOurs(live: KubeObject, policy: ClusterPolicy): Refusal 
 
 function liveIsNewer({ tombstone, policy, recordedPair }: RemovalSituation, live: KubeObject): Refusal | undefined {
   const known = greaterPair(knownPairOf(live), recordedPair);
-  if (known !== undefined && compareSource(tombstone, known) <= 0) {
+  if (known !== undefined && (compareSource(tombstone, known) <= 0 || goesBack(tombstone, known))) {
     return stale(
       Reason.StaleSource,
       `tombstone ${formatSource(tombstone)} is not newer than ${formatSource(known)}, which is applied`,

@@ -15,6 +15,14 @@ export function parseSource(text: string | undefined): SourcePair | undefined {
   return match === null ? undefined : { epoch: Number(match[1]), generation: Number(match[2]) };
 }
 
+/**
+ * Whether `a` says less than what an object has, or had: it is older, or of a lower generation under whichever epoch. A
+ * switch delivers once more what is there, under an epoch of its own; so no generation ever goes back.
+ */
+export function goesBack(a: SourcePair, known: SourcePair): boolean {
+  return a.generation < known.generation || compareSource(a, known) < 0;
+}
+
 /** Negative when `a` is older than `b`, positive when newer, 0 when equal. */
 export function compareSource(a: SourcePair, b: SourcePair): number {
   return a.epoch - b.epoch || a.generation - b.generation;

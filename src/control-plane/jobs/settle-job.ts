@@ -5,6 +5,7 @@ import { findCluster } from '../store/clusters.ts';
 import { catchUpWithReports, moveIntentRows } from '../store/intent-progress.ts';
 import { redeliverIntent } from '../store/intent-redelivery.ts';
 import { closeJob, findJob, markAcknowledged, setJobStatus } from '../store/jobs.ts';
+import { leaveHandover } from '../store/leave-handovers.ts';
 import { handoverOfJob, setHandover } from '../store/mode-handovers.ts';
 import type { Database, JobRow } from '../store/schema.ts';
 import { MAX_AHEAD, noteSource } from './note-ahead.ts';
@@ -80,6 +81,7 @@ export async function recordJobResult(
     at,
   );
   if (!closed) throw new AppError('result_exists', `job ${jobId} is closed; its result is recorded already`);
+  await leaveOvertaken(trx, job, result, at);
   const ahead = await noteNewer(trx, job, result, at);
   const timing = { expiresAt: job.expires_at, now };
   if (ahead === 'not believed') {
@@ -112,6 +114,14 @@ async function noteNewer(
   if (cluster === undefined) return undefined;
   const { cluster_id: clusterId, target_kind: kind, namespace, name } = job;
   return await noteSource(trx, cluster, { target: { clusterId, kind, namespace, name }, source }, at);
+}
+
+/** What a switch brought is older than what the cluster has, or had: the object stays as it is. */
+async function leaveOvertaken(trx: Kysely<Database>, job: JobRow, result: JobResult, at: string): Promise<void> {
+  const { outcome, source, error = '' } = result;
+  if (outcome !== 'noop' || source === undefined || source.generation <= job.generation) return;
+  const row = await handoverOfJob(trx, job);
+  if (row !== undefined) await leaveHandover(trx, row, `the cluster has, or had, a later one: ${error}`, at);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import type { EventSource } from '../../protocol/event.ts';
+import { leaveHandover } from '../store/leave-handovers.ts';
 import type { Store } from '../store/open-store.ts';
 import type { ClusterRow, Database, IntentRow, JobRow, ModeHandoverRow } from '../store/schema.ts';
 
@@ -21,7 +22,8 @@ export interface BroughtFacts {
 }
 
 /**
- * Whether the cluster has what a row brought; undefined: not known yet. `dropped`: nobody waits for it any more.
+ * Whether the cluster has what a row brought; undefined: not known yet. `dropped`: nobody waits for it any more;
+ * `left`: the cluster has, or had, a later generation of the object of before the switch, and nothing goes back to this one.
  *
  * An apply is confirmed by the object's own status, which says by which epoch it came; an Operation that has ended has none
  * to come. A tombstone is confirmed when it can no longer be lost: taken by the operator, or carried out.
@@ -29,7 +31,7 @@ export interface BroughtFacts {
 export function confirmationOf(
   row: Pick<ModeHandoverRow, 'epoch' | 'generation' | 'action' | 'target_kind' | 'receipt'>,
   facts: BroughtFacts,
-): 'confirmed' | 'dropped' | undefined {
+): 'confirmed' | 'dropped' | 'left' | undefined {
   const { intentState, isGone, sources, job, isRevisionApplied } = facts;
   const isEnded = job?.state === 'closed' && (job.outcome === 'succeeded' || job.outcome === 'noop');
   if (row.action === 'uninstall') {
@@ -42,7 +44,11 @@ export function confirmationOf(
   if (isReported || isEnded) return 'confirmed';
   const isOver = row.target_kind === OPERATION_KIND && (intentState === 'ready' || intentState === 'failed');
   if (isOver || (row.target_kind === OPERATION_KIND && isRevisionApplied)) return 'confirmed';
-  return isGone ? 'dropped' : undefined;
+  if (isGone) return 'dropped';
+  const isBehind = sources.some(
+    ({ epoch, generation }) => (epoch ?? 0) < row.epoch && (generation ?? 0) > row.generation,
+  );
+  return isBehind ? 'left' : undefined;
 }
 
 /** Written by the control plane itself: the object is gone or going. */
@@ -69,6 +75,12 @@ export async function confirmRows(store: Store, cluster: ClusterRow, at: string)
       marked += ids.length;
       await store.write(async (trx) => await mark(trx, cluster, ids, state, at));
     }
+    const behind = found.filter(({ state }) => state === 'left').map(({ intentId }) => intentId);
+    marked += behind.length;
+    for (const row of rows.filter(({ intent_id: id }) => behind.includes(id))) {
+      const reason = `the cluster reports a later generation of it than ${row.generation}; ask for it anew`;
+      await store.write(async (trx) => await leaveHandover(trx, row, reason, at));
+    }
     if (rows.length < CHUNK) return marked;
   }
 }
@@ -94,7 +106,7 @@ async function judgeRows(
   db: Kysely<Database>,
   cluster: ClusterRow,
   rows: readonly BroughtRow[],
-): Promise<{ readonly intentId: string; readonly state: 'confirmed' | 'dropped' | undefined }[]> {
+): Promise<{ readonly intentId: string; readonly state: ReturnType<typeof confirmationOf> }[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.intent_id);
   const sources = await sourcesOf(db, cluster, ids);

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
+import { leaveHandover } from './leave-handovers.ts';
 import { endAbsent, endRefusedBack, noteApplied } from './intent-progress.ts';
 import type { Database, IntentRow, ModeHandoverRow } from './schema.ts';
 
@@ -47,7 +48,7 @@ export async function storeHandoverReceipt(
   if (receipt.state === 'delivered') {
     await markHandedOver(trx, intent, receipt, at);
     if (receipt.mode === 'push') await noteApplied(trx, intent.id, at);
-    if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
+    if (receipt.isAbsent === true) await endOfAbsent(trx, intent, at);
     return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
   }
   // The target holds a newer intent of the object than this one: right when there is one.
@@ -62,6 +63,19 @@ export async function storeHandoverReceipt(
     .execute();
   await endRefusedBack(trx, intent, { state: receipt.reason === SUPERSEDED ? 'superseded' : 'failed', reason });
   return false;
+}
+
+/** What was to go is gone. What was to be brought again is not made anew. */
+async function endOfAbsent(trx: Kysely<Database>, intent: HandedOverIntent, at: string): Promise<void> {
+  await endAbsent(trx, intent.id);
+  const row = await handoverOf(trx, intent);
+  if (row === undefined || row.action === 'uninstall') return;
+  await leaveHandover(
+    trx,
+    row,
+    'it is not in the cluster any more, and a switch makes nothing anew; ask for it anew',
+    at,
+  );
 }
 
 /** The intent was brought under the epoch, for whichever reason it was taken. */

@@ -14,7 +14,13 @@ import {
 import { asDelivered, isManaged } from '../../resources/managed-object.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
-import { compareSource, formatSource, parseSource, type SourcePair } from '../../resources/source-annotation.ts';
+import {
+  compareSource,
+  formatSource,
+  goesBack,
+  parseSource,
+  type SourcePair,
+} from '../../resources/source-annotation.ts';
 import { SUPERSEDED } from '../refusal-reasons.ts';
 import { DELIVERED, refused, waits, type Pushed } from './pushed.ts';
 
@@ -47,7 +53,9 @@ export function decidePush(situation: PushSituation): PushDecision {
   if (live === undefined) {
     // It ran, and was cleared away: made anew it would run a second time.
     const hasRun = wasApplied && desired.kind === OPERATION_KIND;
-    return hasRun ? end(DELIVERED) : { kind: 'write', manifest };
+    if (hasRun) return end(DELIVERED);
+    // It went since, by whomever: a switch makes nothing anew.
+    return isHandover && wasApplied ? end({ state: 'delivered', isAbsent: true }) : { kind: 'write', manifest };
   }
   const held =
     liveIsNotOurs(live, clusterId) ??
@@ -99,8 +107,10 @@ export function liveIsNewer(
   isHandover: boolean,
 ): Pushed | undefined {
   const known = knownPairOf(live);
-  if (known === undefined || compareSource(pair, known) >= 0) return undefined;
+  if (known === undefined || !goesBack(pair, known)) return undefined;
   const message = `source ${formatSource(pair)} is older than ${formatSource(known)}, which is applied`;
+  // A later generation of before a switch: the operator reports it, and the switch leaves the object as it is.
+  if (isHandover && known.epoch < pair.epoch) return DELIVERED;
   const other = intentIdOf(live) ?? '';
   // A control plane that was restored from a backup learns its numbers from what the operator reports, and counts on.
   if (known.epoch > pair.epoch || isLaterIntent(intentId ?? '', other)) return waits(message);

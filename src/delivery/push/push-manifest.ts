@@ -1,4 +1,5 @@
 import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
+import { applyOver } from '../../kube/apply-over.ts';
 import { moveOwnership } from '../../kube/move-ownership.ts';
 import { isLostRace } from '../../kube/read-failure.ts';
 import { withdrawMark } from '../../kube/withdraw-mark.ts';
@@ -54,7 +55,7 @@ export async function pushManifest(
         }
       }
       try {
-        await api.apply(decision.manifest, { fieldManager: PUSH_FIELD_MANAGER }, signal);
+        await applyOver(api, decision.manifest, live, { fieldManager: PUSH_FIELD_MANAGER }, signal);
         return DELIVERED;
       } catch (error) {
         if (!isLostRace(error)) throw error;

@@ -28,7 +28,7 @@ const TABLE: readonly [name: string, row: Row, facts: Facts, kind: string, why?:
     'cancelled by anna',
   ],
   ['ends when what it needs is gone', {}, { obstacle: { lasts: true, why: 'gone' } }, 'roll-back', 'gone'],
-  ['ends when proposals are open', {}, { openProposals: ['prop-1'] }, 'roll-back', 'open proposals (prop-1)'],
+  ['ends when proposals are open', {}, { openProposals: ['prop-1'] }, 'roll-back', 'to be proposed (prop-1)'],
   ['goes on when they are to be closed', { options: { closeProposals: true } }, { openProposals: ['prop-1'] }, 'probe'],
   ['goes on with the way back that an earlier one left', { cancelled_by: 'anna', epoch: 5 }, {}, 'go-on-back'],
 
