@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/delivery/delivery.ts';
 import { connectCluster, type ClusterConnection } from '../../src/kube/connect-cluster.ts';
+import { markForDeletion, takeBackMark } from '../../src/delivery/push/push-mark.ts';
+import { applyOver } from '../../src/kube/apply-over.ts';
 import { moveOwnership } from '../../src/kube/move-ownership.ts';
 import { createApplyLoop } from '../../src/reconcile/apply-loop.ts';
 import { Inventory } from '../../src/reconcile/inventory.ts';
@@ -10,7 +12,15 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { podinfo } from '../reconcile/apply-stage.ts';
-import { aNamespace, anInstance, aPolicy, CLUSTER_ID, file, type InstanceOptions } from '../reconcile/manifests.ts';
+import {
+  aNamespace,
+  anInstance,
+  aPolicy,
+  aTombstone,
+  CLUSTER_ID,
+  file,
+  type InstanceOptions,
+} from '../reconcile/manifests.ts';
 import { installDefinitions } from '../support/install-definitions.ts';
 import { describeRealCluster, START_TIMEOUT_MS } from '../support/real-cluster/real-cluster.ts';
 
@@ -64,7 +74,8 @@ function takesOver(start: () => Promise<Started>): void {
   async function push(options: InstanceOptions): Promise<void> {
     const live = await api.get<ApplicationInstance>(podinfo);
     if (live !== undefined) await moveOwnership(api, live, { from: FIELD_MANAGER, to: PUSH_FIELD_MANAGER });
-    await api.apply(anInstance(options), { fieldManager: PUSH_FIELD_MANAGER });
+    const now = await api.get<ApplicationInstance>(podinfo);
+    await applyOver(api, anInstance(options), now, { fieldManager: PUSH_FIELD_MANAGER }, signal);
   }
 
   async function read(): Promise<{ uid: unknown; owners: readonly unknown[]; values: unknown; status: unknown }> {
@@ -98,5 +109,32 @@ function takesOver(start: () => Promise<Started>): void {
     expect(await deliver('pull', 5, next)).toBe('applied');
     expect(await read()).toEqual({ uid, owners, values: { replicas: 3 }, status });
     expect(await deliver('pull', 5, next)).toBe('unchanged');
+  });
+
+  it('drops the whole map of values, in each mode and after each move of the ownership', async () => {
+    const values = { replicas: 2, nested: { debug: true } };
+    await deliver('pull', 11, { source: '11.1', spec: { values } });
+    expect(await deliver('pull', 11, { source: '11.2' })).toBe('applied');
+    expect((await read()).values ?? {}).toEqual({});
+    expect(await deliver('pull', 11, { source: '11.3', spec: { values } })).toBe('applied');
+    await push({ source: '12.4' });
+    expect((await read()).values ?? {}).toEqual({});
+    await push({ source: '12.5', spec: { values } });
+    await push({ source: '12.6' });
+    expect((await read()).values ?? {}).toEqual({});
+    await push({ source: '12.7', spec: { values } });
+    expect(await deliver('gitops', 13, { source: '13.8' })).toBe('applied');
+    expect((await read()).values ?? {}).toEqual({});
+  });
+
+  it('has no conflict with what is left of a delete of push that did not come about', async () => {
+    await push({ source: '21.1' });
+    const live = await api.get<ApplicationInstance>(podinfo);
+    const tombstone = aTombstone({ epoch: 21, generation: 2, intentId: 'int-9' });
+    if (live !== undefined) {
+      const marked = await markForDeletion(api, live, tombstone, signal);
+      await takeBackMark(api, marked, tombstone, signal);
+    }
+    expect(await deliver('pull', 22, { source: '22.3', version: '6.6.1' })).toBe('applied');
   });
 }
