@@ -58,12 +58,11 @@ export class PushDelivery implements Delivery {
 
   async *deliver(batch: readonly DeliveryItem[], signal: AbortSignal): AsyncGenerator<Receipt, void, undefined> {
     const items = [...batch];
-    const [first] = items;
-    if (first === undefined) return;
     const overtaken = uninstalledLater(items);
+    const first = items.find((item) => !overtaken.has(item));
+    if (first === undefined) return;
     let fault: string | undefined;
     const push = async (item: DeliveryItem): Promise<Pushed> => {
-      if (overtaken.has(item)) return refused(SUPERSEDED, 'an uninstall of the object was asked for after it');
       if (fault !== undefined) return { state: 'retry', message: fault };
       const pushed = await this.#push(item, signal);
       if (pushed.state === 'retry' && pushed.alone !== true) fault ??= pushed.message;
@@ -74,12 +73,22 @@ export class PushDelivery implements Delivery {
     yield receiptOf(first, begun);
     const lanes = [...Map.groupBy(items, objectOf).values()];
     yield* inLanes(LANES, lanes, async (lane, take) => {
+      const next = async (item: DeliveryItem): Promise<Pushed> =>
+        await this.#deps.slots.use(async () => await push(item), signal);
       // What comes after an intent that has to wait waits too.
-      let held = lane[0] === first ? whereItWaits(begun) : undefined;
-      for (const item of lane.filter((one) => one !== first)) {
-        const pushed: Pushed = held ?? (await this.#deps.slots.use(async () => await push(item), signal));
+      let held: Pushed | undefined;
+      let pointless: DeliveryItem[] = [];
+      for (const item of lane) {
+        if (overtaken.has(item)) {
+          pointless.push(item);
+          continue;
+        }
+        const pushed: Pushed = held ?? (item === first ? begun : await next(item));
         held ??= whereItWaits(pushed);
-        take(receiptOf(item, pushed));
+        if (item !== first) take(receiptOf(item, pushed));
+        if (item.kind !== 'delete') continue;
+        for (const before of pointless) take(receiptOf(before, held ?? (await afterUninstall(pushed, before, next))));
+        pointless = [];
       }
     });
   }
@@ -129,7 +138,8 @@ function objectOf(item: DeliveryItem): string {
 
 /**
  * What an uninstall in the same batch makes pointless. After a crash both may have been carried out, and only their receipts
- * are missing: applied once more the object would be made anew, and the uninstall, which names the old one, not be its.
+ * are missing: applied once more the object would be made anew, and the uninstall, which names the old one, not be its. So
+ * the uninstall comes first, and what it leaves of them is seen then.
  */
 function uninstalledLater(items: readonly DeliveryItem[]): ReadonlySet<DeliveryItem> {
   const uninstalled = new Set<string>();
@@ -139,4 +149,14 @@ function uninstalledLater(items: readonly DeliveryItem[]): ReadonlySet<DeliveryI
     else if (uninstalled.has(objectOf(item)) && item.isHandover !== true) pointless.add(item);
   }
   return pointless;
+}
+
+/** An uninstall that was refused was not carried out, so what was asked for before it still counts. */
+async function afterUninstall(
+  uninstall: Pushed,
+  before: DeliveryItem,
+  push: (item: DeliveryItem) => Promise<Pushed>,
+): Promise<Pushed> {
+  if (uninstall.state === 'refused') return await push(before);
+  return refused(SUPERSEDED, 'an uninstall of the object was asked for after it');
 }

@@ -3,6 +3,7 @@ import type { Receipt } from '../../../src/delivery/delivery.ts';
 import type { Fault } from '../../../src/sandbox/faults.ts';
 import { startSandbox, type Sandbox } from '../../../src/sandbox/start-sandbox.ts';
 import { StatusError } from '../../../src/sandbox/status-error.ts';
+import { withdrawMark } from '../../../src/kube/withdraw-mark.ts';
 import { APP, item, ownersOf, PushStage } from '../../support/push/push-stage.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 
@@ -156,6 +157,41 @@ it('takes its mark back where the delete is refused: a later deletion by hand un
   expect(await stage.deliver(item({ action: 'update', id: 'int-3', generation: 3, name: 'guarded' }))).toMatchObject([
     { state: 'delivered' },
   ]);
+});
+
+it('takes back a mark of an earlier try, whose delete had no answer, and none off an object that is being deleted', async () => {
+  for (const name of ['late', 'going']) await stage.deliver(item({ name }));
+  const end = (name: string) => item({ action: 'uninstall', id: 'int-2', generation: 2, name });
+  const markOf = async (name: string) => (await stage.read(name))?.metadata.annotations?.['app.service.io/tombstone'];
+  fail('DELETE', denial(500, 'InternalError', 'no'));
+  for (const name of ['late', 'going']) expect(await stage.deliver(end(name))).toMatchObject([{ state: 'retry' }]);
+  sandbox.faults.clear();
+  const ref = { ...APP, name: 'going' };
+  await stage.admin.mergePatch(ref, { metadata: { finalizers: ['app.service.io/release'] } });
+  const marked = (await stage.read('going')) as KubeObject;
+  await stage.admin.delete(ref);
+  // By what was read before it was deleted: the patch is refused, and the object is looked at anew.
+  await withdrawMark(stage.admin, marked, 'service-operator-meta');
+  expect(await markOf('going')).toBe('int-2');
+  fail('DELETE', denial(403, 'Forbidden', 'admission webhook "guard.example" denied the request: not on a Friday'));
+  expect(await stage.deliver(end('late'))).toMatchObject([{ state: 'refused' }]);
+  expect(await markOf('late')).toBeUndefined();
+  sandbox.faults.clear();
+  await stage.admin.mergePatch(ref, { metadata: { finalizers: null } });
+});
+
+it('delivers an update after all where the uninstall behind it in the same batch is refused', async () => {
+  await stage.deliver(item({ name: 'friday' }));
+  fail('DELETE', denial(403, 'Forbidden', 'admission webhook "guard.example" denied the request: not on a Friday'));
+  const receipts = await stage.deliver(
+    item({ action: 'update', id: 'int-2', generation: 2, name: 'friday' }),
+    item({ action: 'uninstall', id: 'int-3', generation: 3, name: 'friday' }),
+  );
+  expect(receipts.map(({ intentId, state }) => [intentId, state])).toEqual([
+    ['int-3', 'refused'],
+    ['int-2', 'delivered'],
+  ]);
+  expect((await stage.read('friday'))?.metadata.annotations?.['app.service.io/source']).toBe('2.2');
 });
 
 it('says whether it can write: ready, forbidden, unreachable', async () => {
