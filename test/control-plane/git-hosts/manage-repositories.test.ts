@@ -172,7 +172,9 @@ describe('a repository of another host', () => {
     await plane.newCluster('used-eu', { git: { repository: 'used' } });
     expect(await plane.call('DELETE', '/repositories/used')).toMatchObject({
       status: 409,
-      body: { message: 'the repository used is used by used-eu: delete these clusters first' },
+      body: {
+        message: 'the repository used is used by used-eu: delete these clusters, or move them to another mode, first',
+      },
     });
     await plane.call('DELETE', '/clusters/used-eu');
     expect((await plane.call('DELETE', '/repositories/used')).status).toBe(204);
