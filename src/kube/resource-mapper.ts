@@ -72,6 +72,8 @@ export class ResourceMapper {
       loading.finally(() => this.#loading.delete(apiVersion)),
     );
     const shared = this.#loading.get(apiVersion) ?? loading;
+    // Whoever asked may have left before it ends: a rejection that nobody waits for must not end the process.
+    shared.catch(() => undefined);
     return signal === undefined ? shared : orAbort(shared, signal);
   }
 

@@ -43,6 +43,18 @@ describe('the resource mapper', () => {
     expect(asked).toEqual(['/api/v1', '/apis/helm.toolkit.fluxcd.io/v2']);
   });
 
+  it('ends no process by an answer that nobody waits for any more', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const discover = async (): Promise<unknown> => await Promise.reject(new Error('disposed of'));
+    const mapper = new ResourceMapper({ discover, server: 'https://c', clock: new ManualClock() });
+    await expect(mapper.map(FLUX, AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
+
   it('does not take a subresource for a kind', async () => {
     const { mapper } = stage({ '/api/v1': core });
     await expect(mapper.map({ apiVersion: 'v1', kind: 'Eviction' })).rejects.toMatchObject({
