@@ -60,6 +60,8 @@ export class TransportWorld implements AsyncDisposable {
     const { id, plane } = this.member;
     await vi.waitFor(async () => {
       expect(plane.query(`SELECT id FROM jobs WHERE cluster_id = ? AND state <> 'closed'`, id)).toEqual([]);
+      // One that has no answer yet may be refused, and then was no write.
+      expect(this.#writes(name).filter(({ status }) => status === 0)).toEqual([]);
       const live = await this.member.find(instanceRef(name));
       if (live === undefined) return;
       const known = plane.query(
@@ -77,18 +79,22 @@ export class TransportWorld implements AsyncDisposable {
 
   async marks(name: string): Promise<Marks> {
     await this.#settled(name);
-    const { cluster, id } = this.member;
+    const { id } = this.member;
     const [events] = this.plane.query(
       'SELECT count(*) AS n FROM events WHERE cluster_id = ? AND resource_ref LIKE ?',
       id,
       `%"name":"${name}"%`,
     );
-    const writes = [...cluster.operatorGate.writes, ...cluster.pushGate.writes];
     return {
       deliveries: await this.transport.deliveries(this.member),
-      writes: writes.filter((write) => isAbout(write, name)).map(({ verb, path }) => `${verb} ${path}`),
+      writes: this.#writes(name).map(({ verb, path }) => `${verb} ${path}`),
       events: Number(events?.['n']),
     };
+  }
+
+  #writes(name: string): readonly ClusterWrite[] {
+    const { operatorGate, pushGate } = this.member.cluster;
+    return [...operatorGate.writes, ...pushGate.writes].filter((write) => isAbout(write, name));
   }
 
   /** The payload writes to the application's object that the server took, by whoever writes it in this mode. */
