@@ -18,7 +18,7 @@ import { probePush, type PushProbed } from './probe-push.ts';
 import { reachOf, type PushReach } from './push-credential-info.ts';
 import { isOther, reachOfProof, storeReach, storeWritten } from './store-reach.ts';
 import { proveCluster, type Proof } from './prove-cluster.ts';
-import { waiting } from './waiting.ts';
+import { waitingDelivery } from './waiting-delivery.ts';
 import { kubeconfigOf, openAccess, type PushAccess } from './push-access.ts';
 
 /**
@@ -92,14 +92,14 @@ export class PushConnections implements AsyncDisposable {
     if (cluster === undefined || row === undefined) {
       await this.#retire(clusterId);
       const slug = cluster?.slug ?? clusterId;
-      return waiting(
+      return waitingDelivery(
         `cluster ${slug} has no push credential; give it one with: servicectl clusters push-credential ${slug} --kubeconfig FILE`,
       );
     }
     if (cluster.disabled_at !== null || cluster.revoked_at !== null) {
       await this.#retire(clusterId);
       const why = cluster.disabled_at === null ? 'has its credentials revoked: let it register again' : 'is disabled';
-      return waiting(`cluster ${cluster.slug} ${why}`);
+      return waitingDelivery(`cluster ${cluster.slug} ${why}`);
     }
     const signature = `${row.id} ${row.credential_sealed ?? ''}`;
     const known = this.#warm.get(clusterId);
@@ -278,7 +278,7 @@ async function* deliver(
   let end: BatchEnd | undefined;
   try {
     let fault = await prove();
-    const delivery = fault === undefined ? warm.delivery : waiting(fault);
+    const delivery = fault === undefined ? warm.delivery : waitingDelivery(fault);
     for await (const receipt of delivery.deliver(turn.batch, turn.signal)) {
       // An object that waits alone says nothing of the way.
       if (receipt.state === 'retry' && receipt.alone !== true) fault ??= receipt.message;

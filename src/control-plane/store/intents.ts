@@ -132,3 +132,27 @@ async function receiptsOf(db: Kysely<Database>, intentIds: readonly string[]): P
   const rows = await db.selectFrom('receipts').selectAll().where('intent_id', 'in', intentIds).execute();
   return new Map(rows.map((row) => [row.intent_id, row]));
 }
+
+/**
+ * Whether an intent of the same object that was asked for later has been delivered.
+ *
+ * @param states in which it counts; default: any
+ */
+export async function hasNewerDelivered(
+  trx: Kysely<Database>,
+  intent: Pick<IntentRow, 'cluster_id' | 'target_kind' | 'namespace' | 'name' | 'generation'>,
+  states?: readonly IntentRow['state'][],
+): Promise<boolean> {
+  const newer = await trx
+    .selectFrom('intents')
+    .select('id')
+    .where('cluster_id', '=', intent.cluster_id)
+    .where('target_kind', '=', intent.target_kind)
+    .where('namespace', '=', intent.namespace)
+    .where('name', '=', intent.name)
+    .where('generation', '>', intent.generation)
+    .where('delivered_at', 'is not', null)
+    .$if(states !== undefined, (query) => query.where('state', 'in', states ?? []))
+    .executeTakeFirst();
+  return newer !== undefined;
+}

@@ -4,7 +4,11 @@ import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
 import { leaveHandover } from './leave-handovers.ts';
 import { endAbsent, endRefusedBack, noteApplied } from './intent-progress.ts';
+import { hasNewerDelivered } from './intents.ts';
 import type { Database, IntentRow, ModeHandoverRow } from './schema.ts';
+
+/** In which a newer intent stands for its object; one that was superseded itself does not. */
+const SETTLED: readonly IntentRow['state'][] = ['delivered', 'applied', 'ready', 'removed', 'failed'];
 
 type Delivered = Extract<Receipt, { readonly state: 'delivered' }>;
 
@@ -52,7 +56,7 @@ export async function storeHandoverReceipt(
     return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
   }
   // The target holds a newer intent of the object than this one: right when there is one.
-  const isOvertaken = receipt.reason === SUPERSEDED && (await hasNewerDelivered(trx, intent));
+  const isOvertaken = receipt.reason === SUPERSEDED && (await hasNewerDelivered(trx, intent, SETTLED));
   const reason = `${receipt.reason}: ${receipt.message}`;
   await trx
     .updateTable('mode_handovers')
@@ -163,20 +167,4 @@ export async function setHandover(
     .where('intent_id', '=', row.intent_id)
     .where('state', '=', 'delivered')
     .execute();
-}
-
-async function hasNewerDelivered(trx: Kysely<Database>, intent: HandedOverIntent): Promise<boolean> {
-  const settled: readonly IntentRow['state'][] = ['delivered', 'applied', 'ready', 'removed', 'failed'];
-  const newer = await trx
-    .selectFrom('intents')
-    .select('id')
-    .where('cluster_id', '=', intent.cluster_id)
-    .where('target_kind', '=', intent.target_kind)
-    .where('namespace', '=', intent.namespace)
-    .where('name', '=', intent.name)
-    .where('generation', '>', intent.generation)
-    .where('delivered_at', 'is not', null)
-    .where('state', 'in', settled)
-    .executeTakeFirst();
-  return newer !== undefined;
 }

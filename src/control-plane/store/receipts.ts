@@ -4,6 +4,7 @@ import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { setDesiredRevision } from './clusters.ts';
 import { catchUpWithReports, endAbsent, noteApplied } from './intent-progress.ts';
 import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
+import { hasNewerDelivered } from './intents.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
 import { withoutWaiting } from './waiting-reasons.ts';
 
@@ -69,7 +70,7 @@ export async function storeReceipt(
   // Its proposal was closed here, and merged all the same. What was delivered after it stands above it.
   await trx
     .updateTable('intents')
-    .set({ delivered_at: at, state: (await isOvertaken(trx, intent)) ? 'superseded' : 'delivered', reason: null })
+    .set({ delivered_at: at, state: (await hasNewerDelivered(trx, intent)) ? 'superseded' : 'delivered', reason: null })
     .where('id', '=', intent.id)
     .where('state', 'in', ['failed', 'superseded'])
     .where('delivered_at', 'is', null)
@@ -90,18 +91,4 @@ export async function storeReceipt(
   await markHandedOver(trx, intent, receipt, at);
   await dropOvertakenHandovers(trx, intent);
   return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
-}
-
-async function isOvertaken(trx: Kysely<Database>, intent: DeliveredIntent): Promise<boolean> {
-  const newer = await trx
-    .selectFrom('intents')
-    .select('id')
-    .where('cluster_id', '=', intent.cluster_id)
-    .where('target_kind', '=', intent.target_kind)
-    .where('namespace', '=', intent.namespace)
-    .where('name', '=', intent.name)
-    .where('generation', '>', intent.generation)
-    .where('delivered_at', 'is not', null)
-    .executeTakeFirst();
-  return newer !== undefined;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { RunningControlPlane, type Answer } from '../running-control-plane.ts';
-import { registerAgent } from './running-agent.ts';
+import { silentCluster } from './silent-cluster.ts';
 
 let plane: RunningControlPlane;
 
@@ -10,30 +10,13 @@ beforeAll(async () => {
 });
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
-/** A registered cluster that nothing was heard of for a day, so that its switches wait. */
-async function silentCluster(
-  slug: string,
-  connectivityMode = 'gitops',
-  key: Record<string, unknown> = {},
-  git?: object,
-): Promise<string> {
-  const id = await plane.newCluster(slug, { connectivityMode, ...(git === undefined ? {} : { git }) });
-  await registerAgent(plane, slug, key);
-  plane.execute(
-    `UPDATE clusters SET last_contact_at = '2026-01-01T00:00:00.000Z', disconnected_at = '2026-01-02T00:00:00.000Z'
-      WHERE id = ?`,
-    id,
-  );
-  return id;
-}
-
 async function ask(cluster: string, body: Record<string, unknown>): Promise<Answer> {
   return await plane.call('POST', `/clusters/${cluster}/mode`, body);
 }
 
 describe('what a cluster that was moved still refers to', () => {
   it('goes with the cluster, whether a switch is under way or not', async () => {
-    const id = await silentCluster('leaves');
+    const id = await silentCluster(plane, 'leaves');
     expect((await ask('leaves', { mode: 'pull' })).status).toBe(202);
     expect((await plane.call('DELETE', '/clusters/leaves?force=true')).status).toBe(204);
     for (const table of ['mode_switches', 'mode_handovers', 'push_credentials']) {
@@ -44,7 +27,7 @@ describe('what a cluster that was moved still refers to', () => {
   it('lets its repository be deleted once no cluster reads there, and comes back to it no more', async () => {
     const write = { kind: 'token', token: 'a-token-of-nobody' };
     await plane.call('PUT', '/repositories/old', { url: 'https://127.0.0.1:1/acme/old.git', host: 'git', write });
-    const id = await silentCluster('moved', 'gitops', {}, { repository: 'old' });
+    const id = await silentCluster(plane, 'moved', 'gitops', { git: { repository: 'old' } });
     const refused = await plane.call('DELETE', '/repositories/old');
     expect([refused.status, refused.body['message']]).toEqual([
       409,

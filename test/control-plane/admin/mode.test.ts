@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { newEncryptionKey } from '../../conformance/agent-identity.ts';
 import { storeProposal } from '../proposals/stored-proposal.ts';
 import { INSTALL, RunningControlPlane, type Answer } from '../running-control-plane.ts';
-import { registerAgent } from './running-agent.ts';
+import { silentCluster } from './silent-cluster.ts';
 
 let plane: RunningControlPlane;
 
@@ -12,23 +12,6 @@ beforeAll(async () => {
   await plane.putPodinfo();
 });
 afterAll(async () => await plane[Symbol.asyncDispose]());
-
-/** A registered cluster that nothing was heard of for a day, so that its switches wait. */
-async function silentCluster(
-  slug: string,
-  connectivityMode = 'gitops',
-  key: Record<string, unknown> = {},
-  git?: object,
-): Promise<string> {
-  const id = await plane.newCluster(slug, { connectivityMode, ...(git === undefined ? {} : { git }) });
-  await registerAgent(plane, slug, key);
-  plane.execute(
-    `UPDATE clusters SET last_contact_at = '2026-01-01T00:00:00.000Z', disconnected_at = '2026-01-02T00:00:00.000Z'
-      WHERE id = ?`,
-    id,
-  );
-  return id;
-}
 
 async function ask(cluster: string, body: Record<string, unknown>): Promise<Answer> {
   return await plane.call('POST', `/clusters/${cluster}/mode`, body);
@@ -40,7 +23,7 @@ function faults({ status, body }: Answer): unknown {
 
 describe('POST /clusters/{id}/mode', () => {
   it('stores the switch, shows it with its cluster, and answers the same target once more with the same switch', async () => {
-    const id = await silentCluster('first');
+    const id = await silentCluster(plane, 'first');
     const asked = await ask('first', { mode: 'pull' });
     expect(asked).toMatchObject({
       status: 202,
@@ -73,12 +56,12 @@ describe('POST /clusters/{id}/mode', () => {
   });
 
   it('refuses the mode that the cluster is in', async () => {
-    await silentCluster('same', 'pull');
+    await silentCluster(plane, 'same', 'pull');
     expect(faults(await ask('same', { mode: 'pull' }))).toEqual([409, 'cluster same is in pull mode already']);
   });
 
   it('refuses fields of another mode, each at its path, and a review that nobody would approve', async () => {
-    await silentCluster('fields', 'pull');
+    await silentCluster(plane, 'fields', 'pull');
     expect(faults(await ask('fields', { mode: 'gitops', push: { kubeconfig: 'x' } }))).toEqual([
       400,
       [{ path: '/push', message: 'belongs to mode push only; this switch is to gitops' }],
@@ -102,7 +85,7 @@ describe('POST /clusters/{id}/mode', () => {
   });
 
   it('refuses push without anything to write with, and a kubeconfig that cannot be taken, without quoting it', async () => {
-    await silentCluster('push', 'pull');
+    await silentCluster(plane, 'push', 'pull');
     expect(faults(await ask('push', { mode: 'push' }))).toEqual([
       400,
       [{ path: '/push/kubeconfig', message: expect.stringContaining('servicectl clusters push-access') }],
@@ -118,13 +101,13 @@ describe('POST /clusters/{id}/mode', () => {
     for (const body of [{ mode: 'gitops' }, { mode: 'push', dryRun: true }]) {
       expect(faults(await ask('pending', body))).toEqual([409, expect.stringContaining('has not registered yet')]);
     }
-    await silentCluster('disabled', 'pull');
+    await silentCluster(plane, 'disabled', 'pull');
     await plane.call('POST', '/clusters/disabled/disable');
     expect(faults(await ask('disabled', { mode: 'gitops' }))).toEqual([
       409,
       'cluster disabled is disabled; enable it first',
     ]);
-    await silentCluster('revoked', 'pull');
+    await silentCluster(plane, 'revoked', 'pull');
     await plane.call('POST', '/clusters/revoked/revoke');
     expect(faults(await ask('revoked', { mode: 'gitops' }))).toEqual([
       409,
@@ -133,7 +116,7 @@ describe('POST /clusters/{id}/mode', () => {
   });
 
   it('makes a repository of the own host that is named for the first time, and says so', async () => {
-    await silentCluster('named', 'pull', { public_key: newEncryptionKey().publicKey });
+    await silentCluster(plane, 'named', 'pull', { key: { public_key: newEncryptionKey().publicKey } });
     const dry = await ask('named', { mode: 'gitops', git: { repository: 'shops' }, dryRun: true });
     expect([dry.status, dry.body['warnings']]).toEqual([
       200,
@@ -155,7 +138,7 @@ describe('POST /clusters/{id}/mode', () => {
   });
 
   it('refuses to leave gitops mode over open proposals unless they are to be closed', async () => {
-    const id = await silentCluster('reviewed');
+    const id = await silentCluster(plane, 'reviewed');
     storeProposal(plane, id, 'waits');
     const refused = await ask('reviewed', { mode: 'pull' });
     expect([refused.status, refused.body['proposals']]).toEqual([409, [{ id: 'prop-waits', title: 'install' }]]);
@@ -170,7 +153,7 @@ describe('POST /clusters/{id}/mode', () => {
 
 describe('a dry run', () => {
   it('says what would be handed over, what comes and goes and what is in the way, and changes nothing', async () => {
-    const id = await silentCluster('dry', 'gitops', { public_key: newEncryptionKey().publicKey });
+    const id = await silentCluster(plane, 'dry', 'gitops', { key: { public_key: newEncryptionKey().publicKey } });
     const { body: intent } = await plane.call('POST', '/clusters/dry/intents', INSTALL);
     await plane.until(String(intent['id']), 'delivered');
     const before = plane.query('SELECT * FROM clusters ORDER BY id');
@@ -218,7 +201,7 @@ describe('a dry run', () => {
   });
 
   it('finds that the operator would get no credential to read with, and names a repository that is to be made', async () => {
-    await silentCluster('keyless', 'pull');
+    await silentCluster(plane, 'keyless', 'pull');
     const body = { mode: 'gitops', git: { repository: 'not-there' }, dryRun: true };
     const { body: answer } = await ask('keyless', body);
     expect(answer['switch'].probes).toEqual([
@@ -238,7 +221,7 @@ describe('a dry run', () => {
   it("says of another host's credential that it is withdrawn, who has it still, and where to delete it otherwise", async () => {
     const write = { kind: 'token', token: 'a-token-of-nobody' };
     await plane.call('PUT', '/repositories/lab', { url: 'https://127.0.0.1:1/acme/lab.git', host: 'git', write });
-    await silentCluster('lab-one', 'gitops', {}, { repository: 'lab' });
+    await silentCluster(plane, 'lab-one', 'gitops', { git: { repository: 'lab' } });
     const alone = await ask('lab-one', { mode: 'pull', dryRun: true });
     expect(alone.body['switch'].credentials.at(-1)).toEqual({
       kind: 'repository',
@@ -247,12 +230,12 @@ describe('a dry run', () => {
       message:
         'the operator is no longer given it; no other cluster uses it: delete it at 127.0.0.1:1, then here: servicectl repositories delete lab',
     });
-    await silentCluster('lab-two', 'gitops', {}, { repository: 'lab' });
+    await silentCluster(plane, 'lab-two', 'gitops', { git: { repository: 'lab' } });
     const shared = await ask('lab-one', { mode: 'pull', dryRun: true });
     expect(shared.body['switch'].credentials.at(-1).message).toMatch(
       /; it goes on for lab-two; this cluster had it too/,
     );
-    await silentCluster('lab-three', 'pull');
+    await silentCluster(plane, 'lab-three', 'pull');
     const to = await ask('lab-three', { mode: 'gitops', git: { repository: 'lab' }, dryRun: true });
     expect(to.body['switch'].probes).toEqual([
       expect.objectContaining({ name: 'operator-credential', ok: true }),
@@ -262,14 +245,14 @@ describe('a dry run', () => {
   });
 
   it('is refused for what the switch itself is refused for', async () => {
-    await silentCluster('dry-same', 'pull');
+    await silentCluster(plane, 'dry-same', 'pull');
     expect((await ask('dry-same', { mode: 'pull', dryRun: true })).status).toBe(409);
   });
 });
 
 describe('switches of a cluster', () => {
   it('are listed in pages, the newest first, shown one by one, and cancelled once', async () => {
-    const id = await silentCluster('listed');
+    const id = await silentCluster(plane, 'listed');
     const ids: string[] = [];
     for (const n of [1, 2, 3]) {
       const { body } = await ask('listed', { mode: 'pull' });

@@ -1,7 +1,7 @@
 import type { Delivery, Probe } from '../../delivery/delivery.ts';
 
 /** A transport by which nothing goes out for now. */
-export function waiting(message: string): Delivery {
+export function waitingDelivery(message: string): Delivery {
   const probe: Probe = { state: 'unreachable', message };
   return {
     probe: async () => await Promise.resolve(probe),
