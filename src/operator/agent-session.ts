@@ -56,6 +56,8 @@ export class AgentSession {
   #identity: AgentIdentity | undefined;
   #state: 'unregistered' | 'open' | 'stopped' = 'unregistered';
   #opened = Promise.withResolvers<void>();
+  /** How often it was stopped: what was sent before a stop says nothing about it. */
+  #stops = 0;
   readonly #stopListeners: (() => void)[] = [];
 
   constructor(deps: AgentSessionDeps) {
@@ -138,6 +140,7 @@ export class AgentSession {
   async #send(call: AgentCall, signal: AbortSignal): Promise<AgentAnswer> {
     if (this.#client === undefined) throw new Error('the session has no credential yet');
     const sentWith = this.#identity;
+    const stops = this.#stops;
     const answer = withClockSkew(await this.#client.call(call, sentWith, signal));
     this.#deps.onAnswer?.(call, answer);
     if (answer.state === 'unavailable' && !answer.answered) {
@@ -146,7 +149,7 @@ export class AgentSession {
       return answer;
     }
     const isForbidden = answer.state === 'refused' && answer.status === 403;
-    if (!isForbidden && !refusesCredential(answer)) this.#open();
+    if (!isForbidden && !refusesCredential(answer) && stops === this.#stops) this.#open();
     this.#deps.contact.answered();
     if (isForbidden) this.#stop(answer, sentWith);
     return answer;
@@ -164,6 +167,7 @@ export class AgentSession {
     if (this.#identity !== refused) return;
     if (this.#state !== 'stopped') {
       this.#state = 'stopped';
+      this.#stops += 1;
       this.#opened = Promise.withResolvers<void>();
       this.#deps.logger.warn({ code: answer.code, message: answer.message }, 'the control plane refuses this operator');
       for (const listener of this.#stopListeners) listener();

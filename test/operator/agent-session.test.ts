@@ -113,6 +113,31 @@ describe('a session', () => {
     expect(run.authenticated).toEqual(['True Registered', story, 'True Registered']);
   });
 
+  it('is not opened again by the answer to a call that was sent before it was stopped', async () => {
+    await using plane = await FakeControlPlane.start();
+    await using run = new SessionRun(plane);
+    plane.tokens.add('t1');
+    run.use('t1');
+    const held = Promise.withResolvers<() => void>();
+    plane.intercept = ({ path }, response) => {
+      if (path !== '/api/agent/events') {
+        held.resolve(() => void plane.answer(response, 200, {}));
+        return true;
+      }
+      plane.refuse(response, 'invalid_signature', 'the MAC does not match');
+      return true;
+    };
+    const before = run.session.call(CALL, NEVER);
+    const answerIt = await held.promise;
+    await run.session.call({ method: 'POST', path: '/api/agent/events', body: {} }, NEVER);
+    answerIt();
+    expect((await before).state).toBe('ok');
+    expect({ state: run.session.state, story: run.authenticated }).toEqual({
+      state: 'stopped',
+      story: ['True Registered', 'False CredentialRefused'],
+    });
+  });
+
   it('takes a clock that is off for no fault of the credential', async () => {
     await using plane = await FakeControlPlane.start();
     await using run = new SessionRun(plane);

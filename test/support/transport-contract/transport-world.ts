@@ -60,8 +60,7 @@ export class TransportWorld implements AsyncDisposable {
     const { id, plane } = this.member;
     await vi.waitFor(async () => {
       expect(plane.query(`SELECT id FROM jobs WHERE cluster_id = ? AND state <> 'closed'`, id)).toEqual([]);
-      // One that has no answer yet may be refused, and then was no write.
-      expect(this.#writes(name).filter(({ status }) => status === 0)).toEqual([]);
+      expect(this.#writes(name)).toEqual(this.#answered(name));
       const live = await this.member.find(instanceRef(name));
       if (live === undefined) return;
       const known = plane.query(
@@ -85,11 +84,13 @@ export class TransportWorld implements AsyncDisposable {
       id,
       `%"name":"${name}"%`,
     );
-    return {
-      deliveries: await this.transport.deliveries(this.member),
-      writes: this.#writes(name).map(({ verb, path }) => `${verb} ${path}`),
-      events: Number(events?.['n']),
-    };
+    const deliveries = await this.transport.deliveries(this.member);
+    return { deliveries, writes: this.#answered(name).map(asMark), events: Number(events?.['n']) };
+  }
+
+  /** The writes that the server took by now; one that has no answer yet may be refused, and then was no write. */
+  #answered(name: string): readonly ClusterWrite[] {
+    return this.#writes(name).filter(({ status }) => status !== 0);
   }
 
   #writes(name: string): readonly ClusterWrite[] {
@@ -121,6 +122,10 @@ export class TransportWorld implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#owned.disposeAsync();
   }
+}
+
+function asMark({ verb, path }: ClusterWrite): string {
+  return `${verb} ${path}`;
 }
 
 /** Carried out, and about what the application is made of. */
