@@ -6,7 +6,7 @@ import { connectCluster } from '../src/kube/connect-cluster.ts';
 import { AdmissionServer } from '../src/operator/webhook/admission-server.ts';
 import { decideReview } from '../src/operator/webhook/decide-review.ts';
 import { issueAuthority, issueServing } from '../src/operator/webhook/webhook-certificate.ts';
-import { operatorAccounts } from '../src/reconcile/policy/operator-accounts.ts';
+import { operatorAccounts } from '../src/policy/operator-accounts.ts';
 import type { KubeObject } from '../src/resources/kube-object.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createLogger } from '../src/runtime/logger.ts';

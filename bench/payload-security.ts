@@ -11,7 +11,7 @@ import { findSigningKeys, publicJwkOf } from '../src/control-plane/store/signing
 import { renderIntent } from '../src/intent/render.ts';
 import type { IntentRecord } from '../src/intent/intent-record.ts';
 import { decryptWith, encryptTo, generateEncryptionKeypair } from '../src/protocol/jwe.ts';
-import { judgeSignature } from '../src/reconcile/policy/judge-signature.ts';
+import { judgeSignature } from '../src/policy/judge-signature.ts';
 import { systemClock } from '../src/runtime/clock.ts';
 import { createLogger } from '../src/runtime/logger.ts';
 import { median } from './git/repository.ts';

@@ -4,7 +4,7 @@ import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import type { Term } from '../kube/lease/term.ts';
 import { DEFAULT_INTERVALS, type AgentConfig, type Intervals } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
-import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { DeletedRecord } from '../reconcile/inventory-record.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import type { ObjectRef } from '../resources/kube-object.ts';

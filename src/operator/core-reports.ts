@@ -3,7 +3,7 @@ import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import { grantCondition } from '../reconcile/cluster/grant-condition.ts';
 import { syncConditions } from '../reconcile/cluster/sync-conditions.ts';
-import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { Cluster } from '../resources/cluster.ts';
 import { findCondition, isTrue } from '../resources/conditions.ts';
 import { Reason } from '../resources/reasons.ts';

@@ -10,7 +10,7 @@ import type { KubeEventRecorder } from '../kube/kube-event-recorder.ts';
 import { endsToRepeat } from '../reconcile/ends-to-repeat.ts';
 import { createApplyLoop, type ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
-import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { DeliveryFence } from '../reconcile/delivery-fence.ts';
 import type { DeletedRecord } from '../reconcile/inventory-record.ts';
 import { Inventory } from '../reconcile/inventory.ts';

@@ -1,4 +1,4 @@
-import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { Cluster, ClusterStatus } from '../resources/cluster.ts';
 import { policyOf } from './projection.ts';
 

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../protocol/agent-config.ts';
-import type { ClusterPolicy } from '../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { pauseOf } from '../reconcile/pause.ts';
 import type { Cluster, ClusterStatus } from '../resources/cluster.ts';
 import { acceptedKeys } from './signing-key-pins.ts';

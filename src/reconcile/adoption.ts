@@ -3,7 +3,7 @@ import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { isManaged } from '../resources/managed-object.ts';
 import { compareSource } from '../resources/source-annotation.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { recordOfLive, type Inventory } from './inventory.ts';
 import type { InventorySaver } from './inventory-saver.ts';
 import { greaterPair, pairOf } from './source-pair.ts';

@@ -12,7 +12,7 @@ import { definitionIsTerminating } from './definition-is-terminating.ts';
 import { isDenied, isLostRace, isNoAnswer } from '../kube/read-failure.ts';
 import { apiIsGone, outcomeOfFailure } from './kube-failure.ts';
 import type { Pass } from './pass.ts';
-import { judgeSignature } from './policy/judge-signature.ts';
+import { judgeSignature } from '../policy/judge-signature.ts';
 import { failed } from './refusal.ts';
 import { tellEndAgain } from './tell-end.ts';
 import { withoutMark } from './tombstone-mark.ts';

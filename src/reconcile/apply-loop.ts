@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { applyItem } from './apply-item.ts';
 import type { ApplyReport } from './apply-report.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import { objectKey, type InventoryRecord } from './inventory-record.ts';
 import { Pass, type NamespaceGrants } from './pass.ts';

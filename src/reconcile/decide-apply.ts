@@ -8,12 +8,12 @@ import { OPERATION_RULES } from '../resources/operation-rules.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource, goesBack, type SourcePair } from '../resources/source-annotation.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { fingerprint, holds } from '../resources/drift.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { conflict, failed, refused, stale, type Refusal } from './refusal.ts';
-import type { SignatureState } from './policy/judge-signature.ts';
-import { ruleIsBroken } from './policy/rule-is-broken.ts';
+import type { SignatureState } from '../policy/judge-signature.ts';
+import { ruleIsBroken } from '../policy/rule-is-broken.ts';
 import { signatureIsNotAccepted } from './signature-is-not-accepted.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 import {

@@ -2,7 +2,7 @@ import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Reporter } from '../events/report/reporter.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { isDeliveredKind } from './delivered-kinds.ts';
 import type { Inventory } from './inventory.ts';
 import type { MadeObjects } from './left-over.ts';

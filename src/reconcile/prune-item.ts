@@ -6,7 +6,7 @@ import { TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource } from '../resources/source-annotation.ts';
 import { askToGo } from './ask-to-go.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { liveIsNotOurs, type RemovalDecision } from './decide-removal.ts';
 import type { InventoryRecord } from './inventory-record.ts';
 import { isDenied, isLostRace, isNoAnswer, isNotFound } from '../kube/read-failure.ts';

@@ -13,7 +13,7 @@ import { reconcileInstance } from './application-instance/application-instance-c
 import type { ClusterEventRecorder } from './application-instance/instance-pass.ts';
 import { ReleaseClaims } from './application-instance/release-claims.ts';
 import { Adoption } from './adoption.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { InventorySaver } from './inventory-saver.ts';
 import type { Inventory } from './inventory.ts';
 import { NamespaceWatches, type Grant } from './namespace-watches.ts';

@@ -1,6 +1,6 @@
-import type { ClusterPolicy } from './cluster-policy.ts';
-import type { SignatureState } from './policy/judge-signature.ts';
-import { deliverAnew, reasonOf } from './policy/signature-is-not-valid.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
+import type { SignatureState } from '../policy/judge-signature.ts';
+import { deliverAnew, reasonOf } from '../policy/signature-is-not-valid.ts';
 import { refused, type Refusal } from './refusal.ts';
 
 /**

@@ -4,7 +4,7 @@ import { APPLICATION_INSTANCE_FINALIZER, PUSH_FIELD_MANAGER, SOURCE_ANNOTATION }
 import { isManaged } from '../resources/managed-object.ts';
 import { Reason } from '../resources/reasons.ts';
 import { compareSource, formatSource } from '../resources/source-annotation.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import type { OwnObject } from './write-status.ts';
 import { pairOf } from './source-pair.ts';

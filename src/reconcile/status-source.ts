@@ -1,7 +1,7 @@
 import type { EventSource } from '../protocol/event.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import { pairOf } from './source-pair.ts';
 

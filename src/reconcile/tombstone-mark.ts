@@ -1,7 +1,7 @@
 import { isOperatorMark, withdrawMark } from '../kube/withdraw-mark.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { META_FIELD_MANAGER } from '../resources/labels.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import type { Inventory } from './inventory.ts';
 import type { Pass } from './pass.ts';
 import { labelIsMissing, writesArePaused } from './write-checks.ts';

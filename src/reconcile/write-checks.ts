@@ -1,11 +1,11 @@
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE, PAUSED_ANNOTATION } from '../resources/labels.ts';
 import { Reason } from '../resources/reasons.ts';
-import type { ClusterPolicy } from './cluster-policy.ts';
+import type { ClusterPolicy } from '../policy/cluster-policy.ts';
 import { isDeliveredKind } from './delivered-kinds.ts';
 import { notGrantedMessage } from './kube-failure.ts';
 import { pauseOf } from './pause.ts';
-import { namespaceIsNotLabelled } from './policy/namespace-is-not-labelled.ts';
+import { namespaceIsNotLabelled } from '../policy/namespace-is-not-labelled.ts';
 import { failed, refused, type Refusal } from './refusal.ts';
 
 export function kindIsNotDelivered(ref: ObjectRef): Refusal | undefined {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { anInstance } from '../reconcile/manifests.ts';
-import { anOperation } from '../reconcile/policy/signed-approval.ts';
+import { anOperation } from '../policy/signed-approval.ts';
 import { applyJob } from './jobs/job-stage.ts';
 import { ModeStage } from './mode-stage.ts';
 

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/delivery/delivery.ts';
 import { type ApplyStage, setApplyStage } from './apply-stage.ts';
 import { aPolicy, aTombstone, file, stone } from './manifests.ts';
-import { controlPlaneKey } from './policy/signed-approval.ts';
-import { signed, signedTombstone } from './policy/signed-instance.ts';
+import { controlPlaneKey } from '../policy/signed-approval.ts';
+import { signed, signedTombstone } from '../policy/signed-instance.ts';
 
 let stage: ApplyStage;
 

@@ -2,7 +2,7 @@ import type { DesiredSet } from '../../src/delivery/delivery.ts';
 import type { StatusChange } from '../../src/events/report/reporter.ts';
 import { createApplyLoop } from '../../src/reconcile/apply-loop.ts';
 import type { ApplyReport } from '../../src/reconcile/apply-report.ts';
-import type { ClusterPolicy } from '../../src/reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../../src/policy/cluster-policy.ts';
 import { Inventory } from '../../src/reconcile/inventory.ts';
 import type { ApplicationInstance } from '../../src/resources/application-instance.ts';
 import { refOf, type ObjectRef } from '../../src/resources/kube-object.ts';

@@ -1,6 +1,6 @@
 import type { DesiredItem, Removal } from '../../src/delivery/delivery.ts';
 import type { Tombstone } from '../../src/intent/rendered.ts';
-import type { ClusterPolicy } from '../../src/reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../../src/policy/cluster-policy.ts';
 import type { ApplicationInstance, ApplicationInstanceSpec } from '../../src/resources/application-instance.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 

@@ -4,7 +4,7 @@ import { syncConditions } from '../../src/reconcile/cluster/sync-conditions.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { podinfo, setApplyStage, type ApplyStage } from './apply-stage.ts';
 import { aPolicy, file, stone } from './manifests.ts';
-import { anOperation } from './policy/signed-approval.ts';
+import { anOperation } from '../policy/signed-approval.ts';
 
 let stage: ApplyStage;
 

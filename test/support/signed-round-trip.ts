@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
-import { judgeSignature } from '../../src/reconcile/policy/judge-signature.ts';
+import { judgeSignature } from '../../src/policy/judge-signature.ts';
 import { refOf, type KubeObject } from '../../src/resources/kube-object.ts';
 import { anInstance, aPolicy } from '../reconcile/manifests.ts';
-import { anOperation, controlPlaneKey } from '../reconcile/policy/signed-approval.ts';
-import { signed } from '../reconcile/policy/signed-instance.ts';
+import { anOperation, controlPlaneKey } from '../policy/signed-approval.ts';
+import { signed } from '../policy/signed-instance.ts';
 
 const AWKWARD = {
   none: null,

@@ -6,7 +6,7 @@ import type { Reporter, StatusChange } from '../../events/report/reporter.ts';
 import type { ClusterApi } from '../../kube/cluster-api.ts';
 import type { Condition } from '../../protocol/condition.ts';
 import type { Job } from '../../protocol/job.ts';
-import type { ClusterPolicy } from '../../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { Cluster } from '../../resources/cluster.ts';
 import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
 import { backoffMs } from '../../runtime/backoff.ts';

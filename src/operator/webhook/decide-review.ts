@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterPolicy } from '../../reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { DeletedRecord } from '../../reconcile/inventory-record.ts';
 import { operationIsNotRun } from '../../reconcile/operation/operation-controller.ts';
-import { checkApplicationInstance } from '../../reconcile/policy/check-application-instance.ts';
-import { checkOperation } from '../../reconcile/policy/check-operation.ts';
-import type { OperatorAccounts } from '../../reconcile/policy/operator-accounts.ts';
-import { operatorFieldIsChanged } from '../../reconcile/policy/operator-field-is-changed.ts';
-import { refusalText, type PolicySituation, type PolicyViolation } from '../../reconcile/policy/policy-violation.ts';
+import { checkApplicationInstance } from '../../policy/check-application-instance.ts';
+import { checkOperation } from '../../policy/check-operation.ts';
+import type { OperatorAccounts } from '../../policy/operator-accounts.ts';
+import { operatorFieldIsChanged } from '../../policy/operator-field-is-changed.ts';
+import { refusalText, type PolicySituation, type PolicyViolation } from '../../policy/policy-violation.ts';
 import { sourceIsStale } from '../../reconcile/stale-source.ts';
 import { writesArePaused } from '../../reconcile/write-checks.ts';
 import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';

@@ -8,7 +8,7 @@ import type { KubeObject } from '../../resources/kube-object.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Secret } from '../../runtime/secret.ts';
-import type { ClusterPolicy } from '../cluster-policy.ts';
+import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { Inventory } from '../inventory.ts';
 import type { InventorySaver } from '../inventory-saver.ts';
 import type { NamespaceWatches } from '../namespace-watches.ts';

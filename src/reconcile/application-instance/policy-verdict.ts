@@ -1,6 +1,6 @@
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
-import { checkApplicationInstance } from '../policy/check-application-instance.ts';
-import { refusalText, type PolicySituation } from '../policy/policy-violation.ts';
+import { checkApplicationInstance } from '../../policy/check-application-instance.ts';
+import { refusalText, type PolicySituation } from '../../policy/policy-violation.ts';
 import { stalled, type Verdict } from './verdict.ts';
 
 /** Why an instance may not be released on this cluster, or undefined. Runs at every pass, whatever admission said. */

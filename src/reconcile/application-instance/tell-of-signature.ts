@@ -1,6 +1,6 @@
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../resources/labels.ts';
-import { judgeSignature } from '../policy/judge-signature.ts';
-import { reasonOf } from '../policy/signature-is-not-valid.ts';
+import { judgeSignature } from '../../policy/judge-signature.ts';
+import { reasonOf } from '../../policy/signature-is-not-valid.ts';
 import type { InstancePass } from './instance-pass.ts';
 
 /**

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { eachBounded } from '../../../src/control-plane/push/each-bounded.ts';
 import { probePush, type PushProbed } from '../../../src/control-plane/push/probe-push.ts';
 import { KubeError } from '../../../src/kube/cluster-api.ts';
-import { namespaceIsNotLabelled } from '../../../src/reconcile/policy/namespace-is-not-labelled.ts';
-import { refusalText } from '../../../src/reconcile/policy/policy-violation.ts';
+import { namespaceIsNotLabelled } from '../../../src/policy/namespace-is-not-labelled.ts';
+import { refusalText } from '../../../src/policy/policy-violation.ts';
 import type { Reason } from '../../../src/resources/reasons.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { ReviewAnswer } from '../../../src/operator/webhook/admission-review.ts';
 import { decideReview, type ReviewView } from '../../../src/operator/webhook/decide-review.ts';
 import { policyVerdict } from '../../../src/reconcile/application-instance/policy-verdict.ts';
-import { checkOperation } from '../../../src/reconcile/policy/check-operation.ts';
-import { operatorAccounts, serviceAccountName } from '../../../src/reconcile/policy/operator-accounts.ts';
-import { refusalText } from '../../../src/reconcile/policy/policy-violation.ts';
+import { checkOperation } from '../../../src/policy/check-operation.ts';
+import { operatorAccounts, serviceAccountName } from '../../../src/policy/operator-accounts.ts';
+import { refusalText } from '../../../src/policy/policy-violation.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { anInstance, aNamespace, aPolicy } from '../../reconcile/manifests.ts';
-import { anOperation, approved, controlPlaneKey, NOW } from '../../reconcile/policy/signed-approval.ts';
+import { anOperation, approved, controlPlaneKey, NOW } from '../../policy/signed-approval.ts';
 
 const OPERATOR = serviceAccountName('service-system', 'service-operator');
 const policy = aPolicy({ operationTemplates: ['velero-backup'], signingKeys: [controlPlaneKey.publicJwk] });

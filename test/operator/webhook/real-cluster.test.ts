@@ -11,7 +11,7 @@ import { refOf, type KubeObject } from '../../../src/resources/kube-object.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { anInstance, aPolicy, CLUSTER_ID } from '../../reconcile/manifests.ts';
-import { anOperation } from '../../reconcile/policy/signed-approval.ts';
+import { anOperation } from '../../policy/signed-approval.ts';
 import { installDefinitions } from '../../support/install-definitions.ts';
 import { describeRealCluster, START_TIMEOUT_MS } from '../../support/real-cluster/real-cluster.ts';
 

@@ -1,6 +1,6 @@
 import type { StatusChange } from '../../../src/events/report/reporter.ts';
 import type { ClusterApi } from '../../../src/kube/cluster-api.ts';
-import type { ClusterPolicy } from '../../../src/reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../../../src/policy/cluster-policy.ts';
 import { Inventory } from '../../../src/reconcile/inventory.ts';
 import { startReconciler, type Reconciler } from '../../../src/reconcile/reconciler.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ClusterPolicy } from '../../../src/reconcile/cluster-policy.ts';
+import type { ClusterPolicy } from '../../../src/policy/cluster-policy.ts';
 import { policyVerdict } from '../../../src/reconcile/application-instance/policy-verdict.ts';
 import type { ApplicationInstance } from '../../../src/resources/application-instance.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { HelmRelease } from '../../../src/resources/flux-helm-release.ts';
 import { anInstance, aPolicy } from '../manifests.ts';
-import { controlPlaneKey } from '../policy/signed-approval.ts';
-import { signed } from '../policy/signed-instance.ts';
+import { controlPlaneKey } from '../../policy/signed-approval.ts';
+import { signed } from '../../policy/signed-instance.ts';
 import { conditionsOf, instance, release, setStage, type Stage } from './stage.ts';
 
 const policy = aPolicy({ signingKeys: [controlPlaneKey.publicJwk] });

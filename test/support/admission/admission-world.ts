@@ -12,7 +12,7 @@ import type { KubeObject, ObjectRef } from '../../../src/resources/kube-object.t
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { anInstance, aPolicy, CLUSTER_ID } from '../../reconcile/manifests.ts';
-import { controlPlaneKey } from '../../reconcile/policy/signed-approval.ts';
+import { controlPlaneKey } from '../../policy/signed-approval.ts';
 import { installDefinitions } from '../install-definitions.ts';
 import { freePorts } from '../real-cluster/free-ports.ts';
 import type { AdmissionCluster } from './admission-cluster.ts';

@@ -3,7 +3,7 @@ import { generateSigningKey } from '../../../src/protocol/signing-key.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import type { OperationSpec } from '../../../src/resources/operation.ts';
 import { anInstance, CHART_URL, CLUSTER_ID } from '../../reconcile/manifests.ts';
-import { anOperation, claimsFor, controlPlaneKey, sign } from '../../reconcile/policy/signed-approval.ts';
+import { anOperation, claimsFor, controlPlaneKey, sign } from '../../policy/signed-approval.ts';
 import { START_TIMEOUT_MS } from '../real-cluster/real-cluster.ts';
 import type { AdmissionCluster } from './admission-cluster.ts';
 import { AdmissionWorld, byHand, hasKubectl, type Run } from './admission-world.ts';

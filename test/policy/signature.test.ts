@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { generateSigningKey } from '../../../src/protocol/signing-key.ts';
-import { checkApplicationInstance } from '../../../src/reconcile/policy/check-application-instance.ts';
-import { checkOperation } from '../../../src/reconcile/policy/check-operation.ts';
-import { judgeSignature } from '../../../src/reconcile/policy/judge-signature.ts';
-import type { ApplicationInstance } from '../../../src/resources/application-instance.ts';
-import { anInstance, aNamespace, aPolicy } from '../manifests.ts';
+import { generateSigningKey } from '../../src/protocol/signing-key.ts';
+import { checkApplicationInstance } from '../../src/policy/check-application-instance.ts';
+import { checkOperation } from '../../src/policy/check-operation.ts';
+import { judgeSignature } from '../../src/policy/judge-signature.ts';
+import type { ApplicationInstance } from '../../src/resources/application-instance.ts';
+import { anInstance, aNamespace, aPolicy } from '../reconcile/manifests.ts';
 import { anOperation, controlPlaneKey, NOW } from './signed-approval.ts';
 import { signed } from './signed-instance.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { operatorAccounts } from '../../../src/reconcile/policy/operator-accounts.ts';
-import { operatorFieldIsChanged } from '../../../src/reconcile/policy/operator-field-is-changed.ts';
-import type { KubeObject } from '../../../src/resources/kube-object.ts';
-import { anInstance, live } from '../manifests.ts';
+import { operatorAccounts } from '../../src/policy/operator-accounts.ts';
+import { operatorFieldIsChanged } from '../../src/policy/operator-field-is-changed.ts';
+import type { KubeObject } from '../../src/resources/kube-object.ts';
+import { anInstance, live } from '../reconcile/manifests.ts';
 import { anOperation } from './signed-approval.ts';
 
 const OPERATOR = 'system:serviceaccount:service-system:service-operator';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { checkOperation } from '../../../src/reconcile/policy/check-operation.ts';
-import type { PolicySituation } from '../../../src/reconcile/policy/policy-violation.ts';
-import type { Operation } from '../../../src/resources/operation.ts';
-import { aNamespace, aPolicy, CLUSTER_ID } from '../manifests.ts';
+import { checkOperation } from '../../src/policy/check-operation.ts';
+import type { PolicySituation } from '../../src/policy/policy-violation.ts';
+import type { Operation } from '../../src/resources/operation.ts';
+import { aNamespace, aPolicy, CLUSTER_ID } from '../reconcile/manifests.ts';
 import { anOperation, NOW } from './signed-approval.ts';
 
 const policy = aPolicy({ operationTemplates: ['velero-backup', 'scale'] });

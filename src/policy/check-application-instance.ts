@@ -1,5 +1,5 @@
-import { APPLICATION_INSTANCE_RULES } from '../../resources/application-instance-rules.ts';
-import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import { APPLICATION_INSTANCE_RULES } from '../resources/application-instance-rules.ts';
+import type { ApplicationInstance } from '../resources/application-instance.ts';
 import { chartIsNotAllowed } from './chart-is-not-allowed.ts';
 import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';

@@ -1,5 +1,5 @@
-import type { ObjectRule } from '../../resources/object-rule.ts';
-import { Reason } from '../../resources/reasons.ts';
+import type { ObjectRule } from '../resources/object-rule.ts';
+import { Reason } from '../resources/reasons.ts';
 import type { PolicyViolation } from './policy-violation.ts';
 
 /**

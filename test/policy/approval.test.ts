@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { approvedSpecHash } from '../../../src/protocol/approval-statement.ts';
-import { generateSigningKey } from '../../../src/protocol/signing-key.ts';
-import { checkOperation } from '../../../src/reconcile/policy/check-operation.ts';
-import type { Operation } from '../../../src/resources/operation.ts';
-import { aNamespace, aPolicy, CLUSTER_ID } from '../manifests.ts';
+import { approvedSpecHash } from '../../src/protocol/approval-statement.ts';
+import { generateSigningKey } from '../../src/protocol/signing-key.ts';
+import { checkOperation } from '../../src/policy/check-operation.ts';
+import type { Operation } from '../../src/resources/operation.ts';
+import { aNamespace, aPolicy, CLUSTER_ID } from '../reconcile/manifests.ts';
 import { anOperation, approved, claimsFor, controlPlaneKey, NOW, sign } from './signed-approval.ts';
 
 const policy = aPolicy({ operationTemplates: ['velero-backup', 'scale'], signingKeys: [controlPlaneKey.publicJwk] });

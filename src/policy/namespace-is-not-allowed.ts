@@ -1,4 +1,4 @@
-import { Reason } from '../../resources/reasons.ts';
+import { Reason } from '../resources/reasons.ts';
 import { allowAtControlPlane, allowedNames, type PolicySituation, type PolicyViolation } from './policy-violation.ts';
 
 /** The control plane does not let the operator manage a namespace that the object is in, or is about. */

@@ -1,10 +1,10 @@
-import type { Tombstone } from '../../../src/intent/rendered.ts';
-import { objectIdempotencyKey } from '../../../src/protocol/idempotency-key.ts';
-import { signPayload } from '../../../src/protocol/payload-signature.ts';
-import type { SigningKey } from '../../../src/protocol/signing-key.ts';
-import type { KubeObject } from '../../../src/resources/kube-object.ts';
-import { signedContent, signedContext, withSignature } from '../../../src/resources/signed-object.ts';
-import { CLUSTER_ID } from '../manifests.ts';
+import type { Tombstone } from '../../src/intent/rendered.ts';
+import { objectIdempotencyKey } from '../../src/protocol/idempotency-key.ts';
+import { signPayload } from '../../src/protocol/payload-signature.ts';
+import type { SigningKey } from '../../src/protocol/signing-key.ts';
+import type { KubeObject } from '../../src/resources/kube-object.ts';
+import { signedContent, signedContext, withSignature } from '../../src/resources/signed-object.ts';
+import { CLUSTER_ID } from '../reconcile/manifests.ts';
 import { controlPlaneKey } from './signed-approval.ts';
 
 /** The object as the control plane delivers it. */

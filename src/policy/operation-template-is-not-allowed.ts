@@ -1,6 +1,6 @@
-import { ALLOWED_OPERATIONS_ANNOTATION } from '../../resources/labels.ts';
-import type { Operation } from '../../resources/operation.ts';
-import { Reason } from '../../resources/reasons.ts';
+import { ALLOWED_OPERATIONS_ANNOTATION } from '../resources/labels.ts';
+import type { Operation } from '../resources/operation.ts';
+import { Reason } from '../resources/reasons.ts';
 import { allowAtControlPlane, allowedNames, type PolicySituation, type PolicyViolation } from './policy-violation.ts';
 
 /**

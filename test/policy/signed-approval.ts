@@ -1,8 +1,8 @@
 import { CompactSign, importJWK, type JWK } from 'jose';
-import { approvedSpecHash, type ApprovalStatement } from '../../../src/protocol/approval-statement.ts';
-import { generateSigningKey, type SigningKey } from '../../../src/protocol/signing-key.ts';
-import type { Operation } from '../../../src/resources/operation.ts';
-import { CLUSTER_ID } from '../manifests.ts';
+import { approvedSpecHash, type ApprovalStatement } from '../../src/protocol/approval-statement.ts';
+import { generateSigningKey, type SigningKey } from '../../src/protocol/signing-key.ts';
+import type { Operation } from '../../src/resources/operation.ts';
+import { CLUSTER_ID } from '../reconcile/manifests.ts';
 
 export const NOW = new Date('2026-03-01T10:00:00Z');
 const SECONDS = NOW.getTime() / 1000;

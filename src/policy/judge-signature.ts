@@ -1,10 +1,10 @@
-import type { Tombstone } from '../../intent/rendered.ts';
-import { objectIdempotencyKey } from '../../protocol/idempotency-key.ts';
-import { PayloadSignatureError, verifyPayload, type PayloadContext } from '../../protocol/payload-signature.ts';
-import type { KubeObject } from '../../resources/kube-object.ts';
-import { SIGNATURE_ANNOTATION, SOURCE_ANNOTATION } from '../../resources/labels.ts';
-import { signedContent, signedContext } from '../../resources/signed-object.ts';
-import type { ClusterPolicy } from '../cluster-policy.ts';
+import type { Tombstone } from '../intent/rendered.ts';
+import { objectIdempotencyKey } from '../protocol/idempotency-key.ts';
+import { PayloadSignatureError, verifyPayload, type PayloadContext } from '../protocol/payload-signature.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+import { SIGNATURE_ANNOTATION, SOURCE_ANNOTATION } from '../resources/labels.ts';
+import { signedContent, signedContext } from '../resources/signed-object.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
 
 export type SignatureState =
   | { readonly state: 'valid' }

@@ -1,5 +1,5 @@
-import { OPERATION_RULES } from '../../resources/operation-rules.ts';
-import type { Operation } from '../../resources/operation.ts';
+import { OPERATION_RULES } from '../resources/operation-rules.ts';
+import type { Operation } from '../resources/operation.ts';
 import { approvalIsMissing } from './approval-is-missing.ts';
 import { approvalIsNotValid } from './approval-is-not-valid.ts';
 import { integerIsNotExact } from './integer-is-not-exact.ts';

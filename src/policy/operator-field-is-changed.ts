@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '../../resources/kube-object.ts';
-import { Reason } from '../../resources/reasons.ts';
-import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, PAUSED_ANNOTATION, TOMBSTONE_ANNOTATION } from '../../resources/labels.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+import { Reason } from '../resources/reasons.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, PAUSED_ANNOTATION, TOMBSTONE_ANNOTATION } from '../resources/labels.ts';
 import type { OperatorAccounts } from './operator-accounts.ts';
 import type { PolicyViolation } from './policy-violation.ts';
 

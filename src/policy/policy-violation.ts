@@ -1,6 +1,6 @@
-import type { KubeObject } from '../../resources/kube-object.ts';
-import type { Reason } from '../../resources/reasons.ts';
-import type { ClusterPolicy } from '../cluster-policy.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+import type { Reason } from '../resources/reasons.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
 
 /** One thing that is not allowed. `message` says what, and what to do instead, as one line. */
 export interface PolicyViolation {

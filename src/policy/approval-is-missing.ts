@@ -1,5 +1,5 @@
-import type { Operation } from '../../resources/operation.ts';
-import { Reason } from '../../resources/reasons.ts';
+import type { Operation } from '../resources/operation.ts';
+import { Reason } from '../resources/reasons.ts';
 import type { PolicyViolation } from './policy-violation.ts';
 
 /** The operation needs an approval and carries none. What is to be cancelled needs none: it does not run. */

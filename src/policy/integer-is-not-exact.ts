@@ -1,4 +1,4 @@
-import { Reason } from '../../resources/reasons.ts';
+import { Reason } from '../resources/reasons.ts';
 import type { PolicyViolation } from './policy-violation.ts';
 
 const MOST_NAMED = 5;

@@ -1,6 +1,6 @@
-import type { KubeObject } from '../../resources/kube-object.ts';
-import { Reason } from '../../resources/reasons.ts';
-import type { ClusterPolicy } from '../cluster-policy.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
 import { judgeSignature, type SignatureState } from './judge-signature.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 

@@ -1,5 +1,5 @@
-import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../../resources/labels.ts';
-import { Reason } from '../../resources/reasons.ts';
+import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE } from '../resources/labels.ts';
+import { Reason } from '../resources/reasons.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 
 /** The cluster's own admin has not given the namespace to the operator. */

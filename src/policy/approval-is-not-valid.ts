@@ -1,9 +1,9 @@
 import { Value } from 'typebox/value';
 import { compactVerify, decodeProtectedHeader, errors, importJWK } from 'jose';
-import { ApprovalStatement, approvedSpecHash } from '../../protocol/approval-statement.ts';
-import type { PublicJwk } from '../../protocol/register.ts';
-import type { Operation } from '../../resources/operation.ts';
-import { Reason } from '../../resources/reasons.ts';
+import { ApprovalStatement, approvedSpecHash } from '../protocol/approval-statement.ts';
+import type { PublicJwk } from '../protocol/register.ts';
+import type { Operation } from '../resources/operation.ts';
+import { Reason } from '../resources/reasons.ts';
 import { NO_APPROVALS_YET, needsApproval } from './approval-is-missing.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 

@@ -1,6 +1,6 @@
 import semver from 'semver';
-import type { ApplicationInstance } from '../../resources/application-instance.ts';
-import { Reason } from '../../resources/reasons.ts';
+import type { ApplicationInstance } from '../resources/application-instance.ts';
+import { Reason } from '../resources/reasons.ts';
 import { allowAtControlPlane, allowedNames, type PolicySituation, type PolicyViolation } from './policy-violation.ts';
 
 const FIELDS = ['type', 'url', 'name'] as const;
