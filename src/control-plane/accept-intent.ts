@@ -164,6 +164,7 @@ async function acceptIn(
     requested_by: submission.requestedBy,
     recovery_values: sealed.recoveryValues ?? null,
     render_inputs: null,
+    awaits_approval: null,
     accepted_at: acceptedAt,
     delivered_at: null,
     applied_at: null,

@@ -27,11 +27,12 @@ export function loadTemplate(name: TemplateName): Template {
  * @throws TypeError when a required input is absent
  */
 export function fill(template: Template, inputs: TemplateInputs): Record<string, unknown> {
-  return fillNode(template.skeleton, inputs, template.name) as Record<string, unknown>;
+  return fillSkeleton(template.skeleton, inputs, template.name) as Record<string, unknown>;
 }
 
-function fillNode(node: unknown, inputs: TemplateInputs, template: TemplateName): unknown {
-  if (Array.isArray(node)) return node.map((item) => fillNode(item, inputs, template));
+/** The same of any skeleton; `template` names it in errors. */
+export function fillSkeleton(node: unknown, inputs: TemplateInputs, template: string): unknown {
+  if (Array.isArray(node)) return node.map((item) => fillSkeleton(item, inputs, template));
   if (typeof node !== 'object' || node === null) return node;
   const members = Object.entries(node as Record<string, unknown>);
   const [only] = members;
@@ -43,7 +44,7 @@ function fillNode(node: unknown, inputs: TemplateInputs, template: TemplateName)
   const filled: Record<string, unknown> = {};
   for (const [name, member] of members) {
     const optional = optionalInput(member);
-    const value = optional === undefined ? fillNode(member, inputs, template) : input(inputs, optional);
+    const value = optional === undefined ? fillSkeleton(member, inputs, template) : input(inputs, optional);
     if (value !== undefined) setOwn(filled, name, value);
   }
   return filled;

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../protocol/agent-config.ts';
-import type { ClusterPolicy } from '../policy/cluster-policy.ts';
+import { NO_APPROVALS, type ClusterPolicy } from '../policy/cluster-policy.ts';
 import { pauseOf } from '../reconcile/pause.ts';
 import type { Cluster, ClusterStatus } from '../resources/cluster.ts';
 import { acceptedKeys } from './signing-key-pins.ts';
@@ -17,9 +17,22 @@ export function projectionOf(config: AgentConfig, revision: string | undefined):
       versions,
     })),
     operationTemplates: [...config.operation_templates],
+    operationTemplateDefinitions: config.operation_template_definitions ?? [],
+    approvals: approvalsOf(config.approvals),
     security: { ...config.security },
     ...(revision === undefined ? {} : { configRevision: revision }),
   };
+}
+
+function approvalsOf(approvals: AgentConfig['approvals']): NonNullable<ClusterStatus['approvals']> {
+  if (approvals === undefined) return { namespaces: [], operationTemplates: [], catalogEntries: [], statements: [] };
+  const {
+    namespaces,
+    operation_templates: operationTemplates,
+    catalog_entries: catalogEntries,
+    statements,
+  } = approvals;
+  return { namespaces, operationTemplates, catalogEntries, statements };
 }
 
 /**
@@ -38,6 +51,8 @@ export function policyOf(status: ClusterStatus, cluster: Cluster): ClusterPolicy
     allowedNamespaces: status.allowedNamespaces ?? [],
     catalogEntries: status.catalogEntries ?? [],
     operationTemplates: status.operationTemplates ?? [],
+    templateDefinitions: status.operationTemplateDefinitions ?? [],
+    approvals: status.approvals ?? NO_APPROVALS,
     signingKeys: acceptedKeys(status),
     ...securityOf(cluster, status.security),
     paused: pause !== undefined,

@@ -68,7 +68,7 @@ async function openStatement(statement: string, keys: readonly PublicJwk[]): Pro
     });
     const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
     if (Value.Check(ApprovalStatement, claims)) return claims;
-    return `lacks what an approval says: ${Object.keys(ApprovalStatement.properties).join(', ')}`;
+    return `lacks what an approval says: ${ApprovalStatement.required.join(', ')}`;
   } catch (error) {
     if (error instanceof errors.JWSSignatureVerificationFailed) {
       return "is forged or altered: its signature is not that of this cluster's control plane";

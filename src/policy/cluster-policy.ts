@@ -1,6 +1,22 @@
 import type { ProjectedCatalogEntry } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
+import type { OperationTemplateDefinition } from '../protocol/operation-template.ts';
 import type { PublicJwk } from '../protocol/register.ts';
+
+/** What needs an approval here, and approvals that came apart from what they approve. */
+export interface ApprovalPolicy {
+  readonly namespaces: readonly string[];
+  readonly operationTemplates: readonly string[];
+  readonly catalogEntries: readonly string[];
+  readonly statements: readonly string[];
+}
+
+export const NO_APPROVALS: ApprovalPolicy = {
+  namespaces: [],
+  operationTemplates: [],
+  catalogEntries: [],
+  statements: [],
+};
 
 /**
  * What the control plane allows on this cluster, as it is projected into the `Cluster` resource, and the cluster admin's
@@ -15,6 +31,10 @@ export interface ClusterPolicy {
   readonly allowedNamespaces: readonly string[];
   readonly catalogEntries: readonly ProjectedCatalogEntry[];
   readonly operationTemplates: readonly string[];
+  /** Those of them that an admin made, and what an admin set of those that are built in (default: none). */
+  readonly templateDefinitions?: readonly OperationTemplateDefinition[];
+  /** Default: nothing needs one. */
+  readonly approvals?: ApprovalPolicy;
   /** The control plane's keys whose signatures count here, the current one first; none before there was one. */
   readonly signingKeys: readonly PublicJwk[];
   /** What carries no signature of the control plane is refused. */

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { ChartSource } from './chart.ts';
 import { Timestamp } from './condition.ts';
 import { ConnectivityMode } from './connectivity-mode.ts';
+import { OperationTemplateDefinition } from './operation-template.ts';
 import { JwkSet } from './register.ts';
 
 /** A catalog entry as it is projected to a cluster: the whole of what the operator compares a chart with. */
@@ -89,12 +90,26 @@ export const SigningKeyEndorsement = Type.Object({
 });
 export type SigningKeyEndorsement = Static<typeof SigningKeyEndorsement>;
 
+/** What runs or is installed here only with an approval, and the approvals that do not come with the object itself. */
+export const ApprovalConfig = Type.Object({
+  /** Everything in them. */
+  namespaces: Type.Array(Type.String(), { maxItems: 1024 }),
+  operation_templates: Type.Array(Type.String(), { maxItems: 1024 }),
+  catalog_entries: Type.Array(Type.String(), { maxItems: 1024 }),
+  /** Compact JWS each, of what was approved by merging its proposal; they are good as if they stood in the object. */
+  statements: Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 64 }),
+});
+export type ApprovalConfig = Static<typeof ApprovalConfig>;
+
 /** Answer of `GET /api/agent/config`: the projection that the operator writes into its `Cluster` resource. */
 export const AgentConfig = Type.Object({
   cluster_id: Type.String(),
   allowed_namespaces: Type.Array(Type.String()),
   catalog_entries: Type.Array(ProjectedCatalogEntry),
   operation_templates: Type.Array(Type.String()),
+  /** Those of them that an admin made, and what an admin set of those that are built in. */
+  operation_template_definitions: Type.Optional(Type.Array(OperationTemplateDefinition, { maxItems: 256 })),
+  approvals: Type.Optional(ApprovalConfig),
   connectivity_mode: ConnectivityMode,
   delivery_epoch: Type.Integer({ minimum: 1 }),
   intervals: Intervals,

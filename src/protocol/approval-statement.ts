@@ -11,7 +11,10 @@ export const ApprovalStatement = Type.Object({
   namespace: Type.String({ minLength: 1, maxLength: 63 }),
   name: Type.String({ minLength: 1, maxLength: 253 }),
   specHash: Type.String({ minLength: 1, maxLength: 128 }),
-  approvedBy: Type.String({ minLength: 1, maxLength: 256 }),
+  /** Names of those who approved, separated by `, `. */
+  approvedBy: Type.String({ minLength: 1, maxLength: 1024 }),
+  /** Who asked for it; never one of those who approved. */
+  requestedBy: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   iat: Type.Integer({ minimum: 0 }),
   exp: Type.Integer({ minimum: 0 }),
   jti: Type.String({ minLength: 1, maxLength: 128 }),

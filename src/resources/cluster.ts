@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { ProjectedCatalogEntry } from '../protocol/agent-config.ts';
 import { CONNECTIVITY_MODES } from '../protocol/connectivity-mode.ts';
+import { OperationTemplateDefinition } from '../protocol/operation-template.ts';
 import type { KubeObject } from './kube-object.ts';
-import { Conditions, label, ObservedGeneration, oneOf, time } from './spec-parts.ts';
+import { Conditions, freeForm, label, ObservedGeneration, oneOf, time } from './spec-parts.ts';
 
 const strict = { additionalProperties: false } as const;
 const chart = ProjectedCatalogEntry.properties.chart.properties;
@@ -64,6 +65,31 @@ export const ClusterSpec = Type.Object(
 );
 export type ClusterSpec = Static<typeof ClusterSpec>;
 
+function names(of: string, description: string) {
+  return Type.Array(Type.String({ maxLength: 63, description: of }), { maxItems: 1024, description });
+}
+
+const definition = OperationTemplateDefinition.properties;
+const ProjectedTemplate = Type.Object(
+  {
+    name: Type.String({ maxLength: 63, description: 'Name of the operation template.' }),
+    description: Type.Optional(Type.String({ maxLength: 500, description: 'What it does, for people.' })),
+    parameters: Type.Optional(freeForm('JSON schema of its parameters.')),
+    run: Type.Optional(
+      Type.Object(
+        {
+          template: Type.String({ maxLength: 63, description: 'The built-in template that does the work.' }),
+          parameters: Type.Optional(freeForm('Its parameters; $value and $optional stand for those of this one.')),
+        },
+        { description: 'What it runs; absent: it is the built-in template of that name.' },
+      ),
+    ),
+    deadlineSeconds: definition.deadlineSeconds,
+    retries: definition.retries,
+  },
+  { description: 'One operation template.' },
+);
+
 /** Besides conditions it holds the projection of the identity record, as `/config` answered it. */
 export const ClusterStatus = Type.Object(
   {
@@ -119,6 +145,29 @@ export const ClusterStatus = Type.Object(
         maxItems: 1024,
         description: 'Operation templates that may be run here.',
       }),
+    ),
+    operationTemplateDefinitions: Type.Optional(
+      Type.Array(ProjectedTemplate, {
+        maxItems: 256,
+        description: 'Those of them that an admin made, and what an admin set of those that are built in.',
+      }),
+    ),
+    approvals: Type.Optional(
+      Type.Object(
+        {
+          namespaces: names('Name of a namespace.', 'Namespaces in which everything needs an approval.'),
+          operationTemplates: names('Name of an operation template.', 'Operation templates that need an approval.'),
+          catalogEntries: names(
+            'Name of a catalog entry.',
+            'Catalog entries that are installed only with an approval.',
+          ),
+          statements: Type.Array(
+            Type.String({ maxLength: 8192, description: 'An approval, signed by the control plane (compact JWS).' }),
+            { maxItems: 64, description: 'Approvals of what was approved by merging its proposal.' },
+          ),
+        },
+        { description: 'What needs an approval here, and approvals that came apart from what they approve.' },
+      ),
     ),
     security: Type.Optional(
       Type.Object(

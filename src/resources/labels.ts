@@ -25,6 +25,12 @@ export const SERVICE_ACCOUNT_ANNOTATION = 'ops.service.io/service-account';
 export const DEFAULT_RELEASE_SERVICE_ACCOUNT = 'service-applications';
 /** On a namespace: the operation templates that may run there, separated by commas; absent: the cluster's list. */
 export const ALLOWED_OPERATIONS_ANNOTATION = 'ops.service.io/allowed-operations';
+/** On a namespace: what runs or is installed there needs an approval (`"true"`). */
+export const APPROVAL_REQUIRED_ANNOTATION = 'ops.service.io/approval-required';
+/** On an ApplicationInstance: the approval of its spec (compact JWS); an Operation carries its own in its spec. */
+export const APPROVAL_ANNOTATION = 'app.service.io/approval';
+/** On what an operation made: the Operation's UID. */
+export const OPERATION_UID_LABEL = 'ops.service.io/operation-uid';
 /** On every delivered object: the control plane's signature over it (decisions, "Jobs"). */
 export const SIGNATURE_ANNOTATION = 'app.service.io/signature';
 /** On the Cluster: any new value makes a new encryption key of the cluster; those before it only decrypt from then on. */

@@ -67,8 +67,7 @@ export const OperationSpec = Type.Object(
           statement: Type.Optional(
             Type.String({
               maxLength: 8192,
-              description:
-                'Approval signed by the control plane for exactly this operation (compact JWS). This version makes none.',
+              description: 'Approval signed by the control plane for exactly this operation (compact JWS).',
             }),
           ),
         },
@@ -88,6 +87,12 @@ export const OperationStatus = Type.Object(
     ),
     conditions: Type.Optional(Conditions),
     source: Type.Optional(StatusSource),
+    attempts: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'How often it was tried; more than once where its template allows retries.',
+      }),
+    ),
     startedAt: Type.Optional(time('When the operation began to run.')),
     finishedAt: Type.Optional(time('When the operation succeeded, failed or was cancelled.')),
     outputRef: Type.Optional(

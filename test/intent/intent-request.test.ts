@@ -3,7 +3,7 @@ import { intentIdempotencyKey } from '../../src/intent/intent-key.ts';
 import type { IntentRecord } from '../../src/intent/intent-record.ts';
 import { parseIntentRequest } from '../../src/intent/intent-request.ts';
 import { mergeValues } from '../../src/intent/merge-values.ts';
-import { isBuiltInOperationTemplate, OPERATION_TEMPLATES } from '../../src/intent/operation-templates.ts';
+import { BUILT_IN_TEMPLATES, isBuiltInTemplate } from '../../src/operation-templates/built-in-templates.ts';
 import { AppError } from '../../src/protocol/app-error.ts';
 
 const install = {
@@ -135,7 +135,7 @@ describe('mergeValues', () => {
 
 describe('operation templates', () => {
   it('are the seven that every operator has', () => {
-    expect(Object.keys(OPERATION_TEMPLATES)).toEqual([
+    expect(Object.keys(BUILT_IN_TEMPLATES)).toEqual([
       'velero-backup',
       'velero-restore',
       'rollout-restart',
@@ -144,7 +144,7 @@ describe('operation templates', () => {
       'release-reconcile',
       'run-job',
     ]);
-    expect(isBuiltInOperationTemplate('scale')).toBe(true);
-    expect(isBuiltInOperationTemplate('toString')).toBe(false);
+    expect(isBuiltInTemplate('scale')).toBe(true);
+    expect(isBuiltInTemplate('toString')).toBe(false);
   });
 });

@@ -27,6 +27,8 @@ describe('the projection', () => {
       allowedNamespaces: ['shop'],
       catalogEntries: [],
       operationTemplates: [],
+      templateDefinitions: [],
+      approvals: { namespaces: [], operationTemplates: [], catalogEntries: [], statements: [] },
       signingKeys: config.signing_public_keys.keys,
       requireSignedPayloads: false,
       requireEncryptedSecretPayloads: false,

@@ -52,6 +52,14 @@ function schemasOf(part: 'spec' | 'status'): [string, StructuralSchema][] {
 }
 const nodes = [...schemasOf('spec'), ...schemasOf('status')];
 
+/** The places that keep whatever they are given. */
+const FREE_FORM = [
+  'ApplicationInstance.spec.values',
+  'Cluster.status.operationTemplateDefinitions[].parameters',
+  'Cluster.status.operationTemplateDefinitions[].run.parameters',
+  'Operation.spec.parameters',
+];
+
 describe('custom resource definitions', () => {
   it('describe every field', () => {
     expect(nodes.filter(([, node]) => !node['description']).map(([path]) => path)).toEqual([]);
@@ -95,7 +103,7 @@ describe('custom resource definitions', () => {
     expect(poor).toEqual([]);
   });
 
-  it('bound every text, list and map, but for chart values and parameters, which the size of a manifest bounds', () => {
+  it('bound every text, list and map, but for chart values, parameters and their schemas, which the size of what brings them bounds', () => {
     const unbounded = nodes.flatMap(([path, node]) => {
       const isBounded =
         (node['type'] !== 'string' || node['enum'] !== undefined || node['maxLength'] !== undefined) &&
@@ -103,7 +111,7 @@ describe('custom resource definitions', () => {
         (node['type'] !== 'object' || node['properties'] !== undefined || node['maxProperties'] !== undefined);
       return isBounded ? [] : [path];
     });
-    expect(unbounded).toEqual(['ApplicationInstance.spec.values', 'Operation.spec.parameters']);
+    expect(unbounded).toEqual(FREE_FORM);
   });
 
   it('set no default: the server would write it into the spec, which would no longer be the one that was signed', () => {
@@ -149,11 +157,11 @@ describe('custom resource definitions', () => {
     expect(lists.filter(([, node]) => !node['x-kubernetes-list-type'])).toEqual([]);
   });
 
-  it('keep chart values and parameters as they are given', () => {
+  it('keep chart values, parameters and their schemas as they are given', () => {
     const kept = nodes
       .filter(([, node]) => node['x-kubernetes-preserve-unknown-fields'] === true)
       .map(([path]) => path);
-    expect(kept).toEqual(['ApplicationInstance.spec.values', 'Operation.spec.parameters']);
+    expect(kept).toEqual(FREE_FORM);
   });
 
   it('name kinds, scope, columns and the status subresource', () => {

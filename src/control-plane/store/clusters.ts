@@ -38,6 +38,7 @@ export type PendingCluster = Omit<
   | 'require_client_certificate'
   | 'registered_at'
   | 'own_intervals'
+  | 'approval_namespaces'
   | 'git_settings'
   | 'accepted_removals'
   | 'trusted_revision'
@@ -52,6 +53,7 @@ export type PendingCluster = Omit<
 export async function insertPendingCluster(trx: Kysely<Database>, cluster: PendingCluster): Promise<ClusterRow> {
   const row: ClusterRow = {
     own_intervals: null,
+    approval_namespaces: null,
     git_settings: null,
     ...cluster,
     status: 'Pending',

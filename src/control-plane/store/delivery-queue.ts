@@ -149,7 +149,8 @@ function waiting(db: Kysely<Database>) {
     .selectFrom('intents')
     .select(['id', 'cluster_id', 'target_kind', 'namespace', 'name', 'generation', 'accepted_at'])
     .select(sql<string | null>`NULL`.as('handover'))
-    .where('state', '=', 'accepted');
+    .where('state', '=', 'accepted')
+    .where('awaits_approval', 'is', null);
   const handedOver = db
     .selectFrom('mode_handovers')
     .innerJoin('intents', 'intents.id', 'mode_handovers.intent_id')

@@ -7,6 +7,7 @@ import { desiredOperatorVersion } from './migrations/0003-desired-operator-versi
 import { pullAndIdentity } from './migrations/0004-pull-and-identity.ts';
 import { gitEngine } from './migrations/0005-git-engine.ts';
 import { modes } from './migrations/0006-modes.ts';
+import { operations } from './migrations/0007-operations.ts';
 import type { Migration } from './migrations/migration.ts';
 import type { Database } from './schema.ts';
 
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   pullAndIdentity,
   gitEngine,
   modes,
+  operations,
 ];
 
 interface MigrationTable {

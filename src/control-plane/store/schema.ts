@@ -12,11 +12,13 @@ import type {
 } from './identity-rows.ts';
 import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 import type { ModeHandoverRow, ModeSwitchRow, PushCredentialRow } from './mode-rows.ts';
+import type { ApprovalReviewRow, ApprovalRow, ChartVersionsRow, OperationTemplateRow } from './operation-rows.ts';
 import type { CommitSigningKeyRow, ProposalReviewRow, ProposalRow } from './review-rows.ts';
 
 export type * from './identity-rows.ts';
 export type * from './job-rows.ts';
 export type * from './mode-rows.ts';
+export type * from './operation-rows.ts';
 export type * from './review-rows.ts';
 
 /**
@@ -54,6 +56,10 @@ export interface Database {
   push_credentials: PushCredentialRow;
   mode_switches: ModeSwitchRow;
   mode_handovers: ModeHandoverRow;
+  operation_templates: OperationTemplateRow;
+  approvals: ApprovalRow;
+  approval_reviews: ApprovalReviewRow;
+  chart_versions: ChartVersionsRow;
 }
 
 export interface ClusterRow {
@@ -78,6 +84,8 @@ export interface ClusterRow {
   allowed_namespaces: string;
   allowed_catalog_entries: string;
   allowed_operation_templates: string;
+  /** JSON names of namespaces in which everything needs an approval; null: none. */
+  approval_namespaces: string | null;
   /** JSON `{requireSignedPayloads, requireEncryptedSecretPayloads}`. */
   security: string;
   /** JSON `Intervals`: what holds for this cluster. */
@@ -118,7 +126,14 @@ export interface CatalogEntryRow {
   versions: string;
   default_values: string | null;
   values_schema: string | null;
+  /** JSON `RequiredApprovals`; null: it is installed without. */
   approval: string | null;
+  /** JSON `{message, replacement?}`; null: it is not deprecated. */
+  deprecation: string | null;
+  /** Compact JWE under the master key: how its versions are read. */
+  credential_sealed: string | null;
+  /** JSON: what of it may be shown. */
+  credential_info: string | null;
   updated_at: string;
 }
 
@@ -195,6 +210,8 @@ export interface IntentRow {
   recovery_values: string | null;
   /** JSON `RenderInputs` that it was first delivered with; null: not delivered yet, or before they were kept. */
   render_inputs: string | null;
+  /** 1: it is not delivered before it is approved (`approvals`); null: nothing keeps it. */
+  awaits_approval: number | null;
   accepted_at: string;
   delivered_at: string | null;
   applied_at: string | null;

@@ -178,6 +178,7 @@ export class SwitchWorld implements AsyncDisposable {
       requested_by: 'anna',
       recovery_values: null,
       render_inputs: null,
+      awaits_approval: null,
       accepted_at: START,
       delivered_at: null,
       applied_at: null,

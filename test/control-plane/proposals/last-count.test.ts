@@ -45,6 +45,7 @@ beforeEach(async () => {
       reason: null,
       requested_by: 'author',
       recovery_values: null,
+      awaits_approval: null,
       render_inputs: null,
       accepted_at: 'now',
       delivered_at: null,

@@ -1,0 +1,60 @@
+import type { Kysely } from 'kysely';
+import type { Migration } from './migration.ts';
+import { index, table } from './table.ts';
+
+/** Admin-made operation templates, approvals, and what the catalog knows of the versions of its charts. */
+export const operations: Migration = {
+  number: 7,
+  name: 'operations',
+  up: async (db) => {
+    await db.schema.alterTable('intents').addColumn('awaits_approval', 'integer').execute();
+    await db.schema.alterTable('clusters').addColumn('approval_namespaces', 'text').execute();
+    for (const column of ['deprecation', 'credential_sealed', 'credential_info']) {
+      await db.schema.alterTable('catalog_entries').addColumn(column, 'text').execute();
+    }
+    await operationTemplates(db);
+    await approvals(db);
+    await chartVersions(db);
+  },
+};
+
+async function operationTemplates(db: Kysely<unknown>): Promise<void> {
+  await table(db, 'operation_templates', 'organization_id name definition updated_at', 'approval')
+    .addPrimaryKeyConstraint('operation_templates_pk', ['organization_id', 'name'])
+    .addForeignKeyConstraint('operation_templates_org', ['organization_id'], 'organizations', ['id'])
+    .execute();
+}
+
+async function approvals(db: Kysely<unknown>): Promise<void> {
+  await table(
+    db,
+    'approvals',
+    'id organization_id cluster_id intent_id state required spec_hash requested_by requested_at expires_at',
+    'via proposal_id approved_by statement jti statement_expires_at decided_at reason',
+  )
+    .addPrimaryKeyConstraint('approvals_pk', ['id'])
+    .addUniqueConstraint('approvals_intent', ['intent_id'])
+    .addForeignKeyConstraint('approvals_for', ['intent_id'], 'intents', ['id'])
+    .execute();
+  await index(db, 'approvals', ['organization_id', 'requested_at', 'id']);
+  await index(db, 'approvals', ['cluster_id', 'state']);
+  await index(db, 'approvals', ['state', 'expires_at']);
+  await table(db, 'approval_reviews', 'id approval_id kind actor roles token_hash at', 'comment')
+    .addPrimaryKeyConstraint('approval_reviews_pk', ['id'])
+    .addForeignKeyConstraint('approval_reviews_of', ['approval_id'], 'approvals', ['id'])
+    .execute();
+  await index(db, 'approval_reviews', ['approval_id', 'at']);
+}
+
+async function chartVersions(db: Kysely<unknown>): Promise<void> {
+  await table(
+    db,
+    'chart_versions',
+    'organization_id entry source versions',
+    'etag fetched_at checked_at next_check_at fault',
+  )
+    .addPrimaryKeyConstraint('chart_versions_pk', ['organization_id', 'entry'])
+    .addForeignKeyConstraint('chart_versions_org', ['organization_id'], 'organizations', ['id'])
+    .execute();
+  await index(db, 'chart_versions', ['next_check_at']);
+}
