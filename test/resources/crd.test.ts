@@ -55,9 +55,9 @@ const nodes = [...schemasOf('spec'), ...schemasOf('status')];
 /** The places that keep whatever they are given. */
 const FREE_FORM = [
   'ApplicationInstance.spec.values',
+  'Operation.spec.parameters',
   'Cluster.status.operationTemplateDefinitions[].parameters',
   'Cluster.status.operationTemplateDefinitions[].run.parameters',
-  'Operation.spec.parameters',
 ];
 
 describe('custom resource definitions', () => {
