@@ -1,0 +1,4 @@
+import type { TemplateRunner } from './template-runner.ts';
+
+/** What this operator can run, one for each built-in template. */
+export const TEMPLATE_RUNNERS: readonly TemplateRunner[] = [];
