@@ -39,15 +39,17 @@ export type RunState =
       /** Text that is kept in a ConfigMap beside the operation, cut where it is too long; `outputRef` then names that. */
       readonly output?: string;
     }
-  | {
-      readonly state: 'failed';
-      readonly reason: Reason;
-      readonly message: string;
-      /** Another try would fare no better. */
-      readonly isFinal: boolean;
-      readonly outputRef?: OutputRef;
-      readonly output?: string;
-    };
+  | FailedTry;
+
+export interface FailedTry {
+  readonly state: 'failed';
+  readonly reason: Reason;
+  readonly message: string;
+  /** Another try would fare no better. */
+  readonly isFinal: boolean;
+  readonly outputRef?: OutputRef;
+  readonly output?: string;
+}
 
 export interface RunnerDeps {
   readonly api: ClusterApi;
@@ -63,8 +65,8 @@ export interface TemplateRunner {
   readonly name: BuiltInTemplateName;
   /** What of it the cluster's policy forbids, beside what holds for every operation; pure. Checked before the first try. */
   readonly violations?: (run: OperationRun) => readonly PolicyViolation[];
-  /** Begins the try. */
-  readonly start: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<void>;
+  /** Begins the try; answers why it cannot begin, where that is no fault that passes (a missing right, a refused object). */
+  readonly start: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<FailedTry | void>;
   /** Looks how the try stands; changes nothing. */
   readonly observe: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<RunState>;
   /** Ends what runs, at a cancellation, a missed deadline or the end of a try; absent: it cannot be stopped. */
