@@ -59,4 +59,6 @@ export const OPERATOR_CONTAINER = 'operator';
 /** Who holds it leads; named like the Deployment. */
 export const OPERATOR_LEASE = 'service-operator';
 export const INVENTORY_CONFIG_MAP = 'service-operator-inventory';
+/** Which approvals were used, and by which object. */
+export const APPROVALS_CONFIG_MAP = 'service-operator-approvals';
 export const WEBHOOK_SECRET = 'service-operator-webhook';
