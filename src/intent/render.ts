@@ -14,6 +14,8 @@ export interface RenderInputs {
   readonly defaultValues?: Readonly<Record<string, unknown>>;
   /** UID of the object that an uninstall is about, where the control plane has been told it. */
   readonly uid?: string;
+  /** It needs an approval; `statement`: it was given, and travels with the object. */
+  readonly approval?: { readonly required: true; readonly statement?: string };
 }
 
 const applicationInstance = loadTemplate('application-instance');
@@ -32,7 +34,7 @@ export function renderIntent(record: IntentRecord, target: RenderTarget, inputs:
     case 'update':
       return renderApplicationInstance(record, target, inputs);
     case 'operate':
-      return apply(record, target, fill(operation, { ...common(record, target), ...operationInputs(record) }));
+      return apply(record, target, fill(operation, { ...common(record, target), ...operationInputs(record, inputs) }));
     case 'uninstall':
       return renderTombstone(record, target, inputs);
   }
@@ -49,6 +51,7 @@ function renderApplicationInstance(record: IntentRecord, target: RenderTarget, i
     chartVersion: record.chartVersion,
     values: unlessEmpty(values),
     sealedValues: record.sealedValues,
+    approval: inputs.approval?.statement,
   });
   return apply(record, target, filled);
 }
@@ -105,8 +108,8 @@ function common(record: IntentRecord, target: RenderTarget): Record<string, unkn
   };
 }
 
-function operationInputs(record: IntentRecord): Record<string, unknown> {
-  return { operationTemplate: record.operationTemplate, parameters: unlessEmpty(record.parameters) };
+function operationInputs(record: IntentRecord, { approval }: RenderInputs): Record<string, unknown> {
+  return { operationTemplate: record.operationTemplate, parameters: unlessEmpty(record.parameters), approval };
 }
 
 function unlessEmpty(values: Readonly<Record<string, unknown>> | undefined): unknown {

@@ -1,7 +1,9 @@
 import { intentIdempotencyKey } from '../../intent/intent-key.ts';
+import type { RenderInputs } from '../../intent/render.ts';
 import type { Rendered } from '../../intent/rendered.ts';
 import type { JobKind } from '../../protocol/job.ts';
-import { SIGNATURE_ANNOTATION } from '../../resources/labels.ts';
+import type { KubeObject } from '../../resources/kube-object.ts';
+import { APPROVAL_ANNOTATION, SIGNATURE_ANNOTATION } from '../../resources/labels.ts';
 import { formatSource } from '../../resources/source-annotation.ts';
 
 /** What a job asks for, before the queue gives it an id and its times. */
@@ -58,8 +60,21 @@ function intentPayload(rendered: Rendered): Pick<QueuedJob, 'idempotencyKey' | '
   const values = (rendered.object['spec'] as { readonly values?: Record<string, unknown> } | undefined)?.values;
   const record = values === undefined ? intent : { ...intent, values };
   const objectSignature = rendered.object.metadata.annotations?.[SIGNATURE_ANNOTATION];
-  const payload = JSON.stringify({ ...record, ...(objectSignature === undefined ? {} : { objectSignature }), source });
+  const approval = approvalOf(rendered.object);
+  const payload = JSON.stringify({
+    ...record,
+    ...(objectSignature === undefined ? {} : { objectSignature }),
+    ...(approval === undefined ? {} : { approval }),
+    source,
+  });
   return { idempotencyKey: intentIdempotencyKey(intent), payload };
+}
+
+/** That it needs an approval, and the one that was given: neither is in the record. */
+function approvalOf(object: KubeObject): RenderInputs['approval'] {
+  const inSpec = (object['spec'] as { readonly approval?: RenderInputs['approval'] } | undefined)?.approval;
+  const statement = object.metadata.annotations?.[APPROVAL_ANNOTATION];
+  return inSpec ?? (statement === undefined ? undefined : { required: true, statement });
 }
 
 function objectReference(rendered: Extract<Rendered, { kind: 'delete' }>): object {

@@ -42,6 +42,12 @@ type Payload = Readonly<Record<string, unknown>>;
 const IntentPayload = Type.Object({
   ...IntentRecord.properties,
   objectSignature: Type.Optional(Type.String({ maxLength: 8192 })),
+  approval: Type.Optional(
+    Type.Object({
+      required: Type.Literal(true),
+      statement: Type.Optional(Type.String({ maxLength: 8192 })),
+    }),
+  ),
   objectUid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
   source: Type.Optional(PayloadSource),
 });
@@ -116,13 +122,14 @@ const READERS: Readonly<Record<Job['kind'], (job: Job, payload: Payload, around:
       slug: '',
       deliveryEpoch: parseSource(record.source)?.epoch ?? job.deliveryEpoch ?? around.deliveryEpoch,
     };
-    const { objectSignature, objectUid, source: _source, ...intent } = record;
+    const { objectSignature, objectUid, approval, source: _source, ...intent } = record;
     if (_source !== undefined && parseSource(_source)?.generation !== record.generation) {
       return refuse(`the payload is of generation ${record.generation} and its source is ${_source}`);
     }
     const rendered = renderIntent(intent, target, {
       ...(entry === undefined ? {} : { chart: entry.chart }),
       ...(objectUid === undefined ? {} : { uid: objectUid }),
+      ...(approval === undefined ? {} : { approval }),
     });
     if (rendered.kind === 'delete') return readRemoval(job, rendered.tombstone);
     const object = objectSignature === undefined ? rendered.object : withSignature(rendered.object, objectSignature);
