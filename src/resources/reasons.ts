@@ -20,7 +20,7 @@ export const Reason = {
   // ApplicationInstance, ours.
   /** Degraded=True, Ready=False: the first installation failed. */
   HelmReleaseInstallFailed: 'HelmReleaseInstallFailed',
-  /** Degraded=True, Ready=False: the release was taken back to its last good revision. Not set yet. */
+  /** Ready=True: an operation took the release back to an earlier version, which runs until the next intent. */
   HelmReleaseRolledBack: 'HelmReleaseRolledBack',
   /** Ready=False: the release controller has not looked at the newest release yet, or says nothing we know. */
   HelmReleasePending: 'HelmReleasePending',
@@ -110,8 +110,32 @@ export const Reason = {
   AllFilesPresent: 'AllFilesPresent',
 
   // Operation.
-  /** Accepted=True: the operation will run. Not set yet. */
+  /** Accepted=True: everything allows the operation. */
   OperationAccepted: 'OperationAccepted',
+  /** Running=True: it runs. */
+  OperationRunning: 'OperationRunning',
+  /** Running=True: a try failed, and another follows. */
+  OperationRetrying: 'OperationRetrying',
+  /** Succeeded=True, where the template has no reason of its own. */
+  OperationSucceeded: 'OperationSucceeded',
+  /** Failed=True, where the template has no reason of its own. */
+  OperationFailed: 'OperationFailed',
+  /** Failed=True: what the operation had made is gone, so nobody can say how it ended. */
+  OperationLost: 'OperationLost',
+  /** Failed=True: it had not ended by its deadline. */
+  DeadlineExceeded: 'DeadlineExceeded',
+  /** Cancelled=True: `spec.cancel` asked for that. */
+  OperationCancelled: 'OperationCancelled',
+  /** Running=False: it has not begun. */
+  NotStarted: 'NotStarted',
+  /** Running=False: it has ended. */
+  Finished: 'Finished',
+  /** Blocked=False: nothing keeps it from running. */
+  NotBlocked: 'NotBlocked',
+  /** Succeeded=False, Failed=False or Cancelled=False: the operation has not come to this. */
+  NotReached: 'NotReached',
+  /** Blocked=True: the parameters are not those that the template takes; the message names every fault. */
+  ParametersInvalid: 'ParametersInvalid',
   /** Blocked=True: the template is not one that this operator runs. */
   TemplateNotSupported: 'TemplateNotSupported',
   /** Blocked=True: the template is not in the cluster's or the namespace's list. */
@@ -122,6 +146,22 @@ export const Reason = {
   ApprovalInvalid: 'ApprovalInvalid',
   /** At admission alone: somebody else than the operator changed what it alone may set. */
   ReservedFieldChanged: 'ReservedFieldChanged',
+  /** Succeeded=True: Velero wrote the backup; the message has its expiry. */
+  VeleroBackupCompleted: 'VeleroBackupCompleted',
+  /** Failed=True: there is no whole backup; the message says what Velero says, or why it was not asked. */
+  VeleroBackupFailed: 'VeleroBackupFailed',
+  /** Succeeded=True: Velero restored everything that was asked for. */
+  VeleroRestoreCompleted: 'VeleroRestoreCompleted',
+  /** Failed=True: not everything was restored; the message says what Velero says, or why it was not asked. */
+  VeleroRestoreFailed: 'VeleroRestoreFailed',
+  /** Succeeded=True: the release controller looked at the release, and it is ready. */
+  ReleaseReconciled: 'ReleaseReconciled',
+  /** Failed=True: the release cannot be looked at, or is not ready after it was. */
+  ReleaseNotReconciled: 'ReleaseNotReconciled',
+  /** Succeeded=True: the application runs the earlier version. */
+  ReleaseRolledBack: 'ReleaseRolledBack',
+  /** Failed=True: there is nothing to go back to, it may not be gone back to, or it does not run. */
+  ReleaseNotRolledBack: 'ReleaseNotRolledBack',
 
   // Cluster.
   /** Authenticated=True: registered and the credential is accepted. */
