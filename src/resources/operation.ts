@@ -93,6 +93,34 @@ export const OperationStatus = Type.Object(
         description: 'How often it was tried; more than once where its template allows retries.',
       }),
     ),
+    begun: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'The last try whose work is known to have begun; one more of attempts is begun if nothing of it is found.',
+      }),
+    ),
+    nextTryAt: Type.Optional(time('When it is tried again, after a try that failed.')),
+    run: Type.Optional(
+      Type.Object(
+        {
+          template: Type.String({ maxLength: 63, description: 'The built-in template that does the work.' }),
+          parameters: freeForm('Parameters of that built-in template, with those of the operation filled in.'),
+          deadlineSeconds: Type.Integer({
+            minimum: 1,
+            description: 'Within so many seconds of its start it must end.',
+          }),
+          retries: Type.Integer({ minimum: 0, description: 'Further tries after the first one failed.' }),
+        },
+        {
+          description:
+            'What runs, as its template stood at the start: a template that is changed later changes nothing.',
+        },
+      ),
+    ),
+    progress: Type.Optional(
+      Type.String({ maxLength: 1024, description: 'How the present try stands, in one line; it is in no event.' }),
+    ),
     startedAt: Type.Optional(time('When the operation began to run.')),
     finishedAt: Type.Optional(time('When the operation succeeded, failed or was cancelled.')),
     outputRef: Type.Optional(

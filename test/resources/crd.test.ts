@@ -56,6 +56,7 @@ const nodes = [...schemasOf('spec'), ...schemasOf('status')];
 const FREE_FORM = [
   'ApplicationInstance.spec.values',
   'Operation.spec.parameters',
+  'Operation.status.run.parameters',
   'Cluster.status.operationTemplateDefinitions[].parameters',
   'Cluster.status.operationTemplateDefinitions[].run.parameters',
 ];
