@@ -1,27 +1,20 @@
 import { parseExactJson } from '../protocol/exact-json.ts';
 import type { Kysely } from 'kysely';
 import { carriedSealedValues, carryForward } from '../intent/carry-forward.ts';
-import { checkIntent, throwIfRefused, throwIfTooLarge } from '../intent/check-intent.ts';
+import { throwIfRefused, throwIfTooLarge } from '../intent/check-intent.ts';
 import { intentIdempotencyKey } from '../intent/intent-key.ts';
 import type { IntentAction, IntentRecord } from '../intent/intent-record.ts';
 import type { IntentRequest } from '../intent/intent-request.ts';
 import { renderIntent, type RenderInputs } from '../intent/render.ts';
-import { deliverableNow } from '../delivery/select-delivery.ts';
 import { AppError } from '../protocol/app-error.ts';
-import { newId } from '../protocol/ids.ts';
-import { refusal } from '../protocol/parse.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { requestHash } from './request-hash.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
-import { baseOf, type IntentBase } from './intent-base.ts';
+import { baseOf } from './intent-base.ts';
+import { recordOf } from './intent-record-of.ts';
+import { assertDeliverable, generationIsAsExpected, intentViolations } from './intent-refusals.ts';
 import type { MasterKey } from './master-key.ts';
-import {
-  keysAreOlder,
-  sealSecretValues,
-  valuesToStore,
-  type SealedIntentValues,
-  type Sealing,
-} from './seal-secret-values.ts';
+import { keysAreOlder, sealSecretValues, valuesToStore, type Sealing } from './seal-secret-values.ts';
 import { appendAudit } from './store/audit.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import { findCluster } from './store/clusters.ts';
@@ -30,7 +23,7 @@ import type { Store } from './store/open-store.ts';
 import { findOrganization } from './store/organizations.ts';
 import { reportedGenerationOf } from './store/reported-generations.ts';
 import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
-import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
+import type { Database } from './store/schema.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
 import { requireValuesFit, valuesToCheck, type UncheckedValues } from './require-values-fit.ts';
 import type { ValuesChecker } from './values-checker.ts';
@@ -131,13 +124,13 @@ async function acceptIn(
     request.catalogEntry === undefined
       ? undefined
       : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
-  check(request, cluster, entry, { standing, undecided });
+  throwIfRefused(intentViolations(request, cluster, entry, { standing, undecided }));
   const sealed = valuesToStore(request, sealing, keys, standing, carried);
 
   const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
   const generation = Math.max(last?.generation ?? 0, reported) + 1;
   const now = deps.clock.now();
-  const record = recordOf(request, sealed, submission, generation, now, deps.randomBytes);
+  const record = recordOf(request, sealed, submission.requestedBy, generation, now, deps.randomBytes);
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
   throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)), SIGNATURE_BYTES);
   // After the size, which bounds what a check may be of.
@@ -218,70 +211,6 @@ async function answerBefore(
     .where('id', '=', known.intent_id)
     .executeTakeFirstOrThrow();
   return { id, generation, state: 'accepted' };
-}
-
-function assertDeliverable(cluster: ClusterRow): void {
-  if (cluster.disabled_at !== null) {
-    throw new AppError('cluster_disabled', `cluster ${cluster.slug} is disabled; enable it first`);
-  }
-  const { id: clusterId, connectivity_mode: mode, repository_id: repositoryId } = cluster;
-  const why = deliverableNow({ clusterId, mode, repositoryId });
-  if (why === undefined) return;
-  const message = `cluster ${cluster.slug} ${why}`;
-  throw refusal([{ path: '/connectivityMode', message }]);
-}
-
-function check(
-  request: IntentRequest,
-  cluster: ClusterRow,
-  entry: StoredCatalogEntry | undefined,
-  { standing, undecided }: IntentBase,
-): void {
-  throwIfRefused(
-    checkIntent(request, {
-      allowedNamespaces: JSON.parse(cluster.allowed_namespaces) as string[],
-      allowedCatalogEntries: JSON.parse(cluster.allowed_catalog_entries) as string[],
-      allowedOperationTemplates: JSON.parse(cluster.allowed_operation_templates) as string[],
-      ...(entry === undefined ? {} : { catalogEntry: entry }),
-      ...(standing === undefined ? {} : { lastIntent: standing }),
-      ...(undecided === undefined ? {} : { undecidedProposal: undecided }),
-    }),
-  );
-}
-
-/** For whoever read, thought and writes: somebody else's intent in between is not overwritten. */
-function generationIsAsExpected({ expectedGeneration: expected }: IntentRequest, last: IntentRow | undefined): void {
-  const generation = last?.generation ?? 0;
-  if (expected === undefined || expected === generation) return;
-  throw new AppError('conflict', `the newest intent about this object has generation ${generation}, not ${expected}`, {
-    extra: { generation },
-  });
-}
-
-/** What is stored of an intent: never its secret values in the clear. */
-function recordOf(
-  {
-    secretValues: _secret,
-    sealedValues: _sealed,
-    recoveryValues: _recovery,
-    expectedGeneration: _expected,
-    ...request
-  }: IntentRequest,
-  { sealedValues }: SealedIntentValues,
-  submission: IntentSubmission,
-  generation: number,
-  now: Date,
-  randomBytes: (n: number) => Uint8Array,
-): IntentRecord {
-  return {
-    intentVersion: 'v1alpha1',
-    id: newId('int', now, randomBytes),
-    ...request,
-    ...(sealedValues === undefined ? {} : { sealedValues }),
-    generation,
-    requestedBy: submission.requestedBy,
-    requestedAt: now.toISOString(),
-  };
 }
 
 function summaryOf({ action, namespace, name, ...rest }: IntentRecord, slug: string): string {
