@@ -2,11 +2,13 @@ import { OPERATION_RULES } from '../resources/operation-rules.ts';
 import type { Operation } from '../resources/operation.ts';
 import { approvalIsMissing } from './approval-is-missing.ts';
 import { approvalIsNotValid } from './approval-is-not-valid.ts';
+import { backupNamespaceIsNotAllowed } from './backup-namespace-is-not-allowed.ts';
 import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+import { restoreNamespaceIsNotAllowed } from './restore-namespace-is-not-allowed.ts';
 import { signatureIsNotValid } from './signature-is-not-valid.ts';
 import { ruleIsBroken } from './rule-is-broken.ts';
 
@@ -22,6 +24,8 @@ export async function checkOperation(
     ...namespaceIsNotAllowed('namespace', namespace, situation),
     ...namespaceIsNotLabelled(namespace, situation),
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetRef.namespace', name, situation)),
+    ...backupNamespaceIsNotAllowed(operation, situation),
+    ...restoreNamespaceIsNotAllowed(operation, situation),
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...integerIsNotExact(operation),
     ...operationTemplateIsNotAllowed(operation, situation),
