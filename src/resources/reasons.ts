@@ -140,10 +140,28 @@ export const Reason = {
   TemplateNotSupported: 'TemplateNotSupported',
   /** Blocked=True: the template is not in the cluster's or the namespace's list. */
   TemplateNotAllowed: 'TemplateNotAllowed',
-  /** Blocked=True: the operation needs an approval and carries no statement of one. */
+  /** Blocked=True, Stalled=True: it needs an approval and there is none. */
   ApprovalMissing: 'ApprovalMissing',
-  /** Blocked=True: the statement does not approve this operation: forged, expired, of another object, spec or cluster. */
+  /** Blocked=True, Stalled=True: the statement does not approve this: forged, expired, of another object, spec or cluster. */
   ApprovalInvalid: 'ApprovalInvalid',
+  /** Blocked=True, Stalled=True: another object used the approval, or this one did before a later approval. */
+  ApprovalUsed: 'ApprovalUsed',
+  /** Succeeded=True: every pod of the workload was replaced and is available. */
+  WorkloadRestarted: 'WorkloadRestarted',
+  /** Succeeded=True: the workload has the wanted number of replicas, all ready. */
+  WorkloadScaled: 'WorkloadScaled',
+  /** Succeeded=True: the Job came to its end. */
+  JobCompleted: 'JobCompleted',
+  /** Failed=True: the Job failed; the message has its reason, the output what it wrote last. */
+  JobFailed: 'JobFailed',
+  /** Failed=True: the object that the operation works on is not there; the message says which there are. */
+  TargetNotFound: 'TargetNotFound',
+  /** Failed=True: the object that the operation works on is such that it cannot be done; the message says what to change. */
+  TargetNotSuited: 'TargetNotSuited',
+  /** Failed=True: the workload did not come up within its own progress deadline. */
+  RolloutFailed: 'RolloutFailed',
+  /** Failed=True: somebody set back what the operation had changed, or deleted what it had made; the message says who. */
+  ChangeUndone: 'ChangeUndone',
   /** At admission alone: somebody else than the operator changed what it alone may set. */
   ReservedFieldChanged: 'ReservedFieldChanged',
   /** Succeeded=True: Velero wrote the backup; the message has its expiry. */
