@@ -3,6 +3,7 @@ import type { Fault } from '../protocol/app-error.ts';
 import { faultsOf, type SchemaNode } from '../protocol/schema-faults.ts';
 import type { OperationTarget } from './built-in/built-in-template.ts';
 import { builtInParameters, type ResolvedTemplate } from './resolve-template.ts';
+import { defaultsIn } from './schema-faults.ts';
 
 const TAKES_NONE = { type: 'object', properties: {}, additionalProperties: false };
 
@@ -18,7 +19,8 @@ export function parameterFaults(
 ): Fault[] {
   const { definition, builtIn } = resolved;
   if (definition !== undefined) {
-    const own = judged(definition.parameters ?? TAKES_NONE, given);
+    const schema = definition.parameters ?? TAKES_NONE;
+    const own = judged(schema, { ...defaultsIn(schema), ...given });
     if (own.length > 0) return below(own);
   }
   const run = builtInParameters(resolved, given);

@@ -2,6 +2,7 @@ import { fillSkeleton } from '../intent/template.ts';
 import type { BuiltInTemplate } from './built-in/built-in-template.ts';
 import { BUILT_IN_TEMPLATES, isBuiltInTemplate, type BuiltInTemplateName } from './built-in-templates.ts';
 import type { OperationTemplateDefinition } from '../protocol/operation-template.ts';
+import { defaultsIn } from './schema-faults.ts';
 
 /** A template by its name, be it built in or made by an admin. */
 export interface ResolvedTemplate {
@@ -35,7 +36,8 @@ export function resolveTemplate(
 }
 
 /**
- * The parameters that the built-in template runs with. Those given must have passed `parameterFaults`.
+ * The parameters that the built-in template runs with; what is not given has its schema's default. Those given must have
+ * passed `parameterFaults`.
  *
  * @throws TypeError when a required one is absent
  */
@@ -44,5 +46,6 @@ export function builtInParameters(
   given: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   if (definition === undefined) return given;
-  return fillSkeleton(definition.run?.parameters ?? {}, given, name) as Readonly<Record<string, unknown>>;
+  const all = { ...defaultsIn(definition.parameters), ...given };
+  return fillSkeleton(definition.run?.parameters ?? {}, all, name) as Readonly<Record<string, unknown>>;
 }
