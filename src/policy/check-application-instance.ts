@@ -1,5 +1,6 @@
 import { APPLICATION_INSTANCE_RULES } from '../resources/application-instance-rules.ts';
 import type { ApplicationInstance } from '../resources/application-instance.ts';
+import { approvalIsNotGiven } from './approval-is-not-given.ts';
 import { chartIsNotAllowed } from './chart-is-not-allowed.ts';
 import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
@@ -24,5 +25,6 @@ export async function checkApplicationInstance(
     ...ruleIsBroken(APPLICATION_INSTANCE_RULES, instance, situation.before),
     ...integerIsNotExact(instance),
     ...(await signatureIsNotValid(instance, situation)),
+    ...(await approvalIsNotGiven(instance, situation)),
   ];
 }

@@ -1,16 +1,17 @@
 import { OPERATION_RULES } from '../resources/operation-rules.ts';
 import type { Operation } from '../resources/operation.ts';
-import { approvalIsMissing } from './approval-is-missing.ts';
-import { approvalIsNotValid } from './approval-is-not-valid.ts';
+import { approvalIsNotGiven } from './approval-is-not-given.ts';
 import { backupNamespaceIsNotAllowed } from './backup-namespace-is-not-allowed.ts';
 import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
 import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
+import { parametersAreInvalid } from './parameters-are-invalid.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
 import { restoreNamespaceIsNotAllowed } from './restore-namespace-is-not-allowed.ts';
 import { signatureIsNotValid } from './signature-is-not-valid.ts';
 import { ruleIsBroken } from './rule-is-broken.ts';
+import { templateIsUnknown } from './template-is-unknown.ts';
 
 /** Everything that forbids an operation here, at admission and at reconcile; the first decides the reason. */
 export async function checkOperation(
@@ -29,8 +30,9 @@ export async function checkOperation(
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...integerIsNotExact(operation),
     ...operationTemplateIsNotAllowed(operation, situation),
+    ...templateIsUnknown(operation, situation),
+    ...parametersAreInvalid(operation, situation),
     ...(await signatureIsNotValid(operation, situation)),
-    ...approvalIsMissing(operation),
-    ...(await approvalIsNotValid(operation, situation)),
+    ...(await approvalIsNotGiven(operation, situation)),
   ];
 }

@@ -10,5 +10,7 @@ export function namespaceIsNotAllowed(
   if (name !== undefined && policy.allowedNamespaces.includes(name)) return [];
   const allowed = allowedNames(policy.allowedNamespaces);
   const message = `${field} ${name ?? '(none)'} is not allowed for this cluster; ${allowed}; ${allowAtControlPlane(policy, 'allowedNamespaces')}`;
-  return [{ reason: Reason.NamespaceNotAllowed, message }];
+  const path = field.startsWith('/') ? field : `/${field.replaceAll('.', '/')}`;
+  const fault = { path, message: `namespace ${name ?? '(none)'} is not allowed on this cluster; ${allowed}` };
+  return [{ reason: Reason.NamespaceNotAllowed, message, fault: { ...fault, allowed: [...policy.allowedNamespaces] } }];
 }

@@ -1,3 +1,4 @@
+import type { Fault } from '../protocol/app-error.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import type { Reason } from '../resources/reasons.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
@@ -6,16 +7,24 @@ import type { ClusterPolicy } from './cluster-policy.ts';
 export interface PolicyViolation {
   readonly reason: Reason;
   readonly message: string;
+  /** Where in the spec it is (`/parameters/replicas`; `/namespace`: the object's own), and the same words without the place. */
+  readonly fault?: Fault;
 }
 
 /** What an object is judged by, besides itself. All of it from memory: a check asks nobody. */
 export interface PolicySituation {
   /** The namespace that the object is in; undefined when there is none by that name, as far as known. */
   readonly namespace: KubeObject | undefined;
+  /** The namespace that the object is about, where that is another one and there is one by that name. */
+  readonly elsewhere?: KubeObject;
   readonly policy: ClusterPolicy;
   readonly now: Date;
   /** What the object was, at an update; of an instance under reconcile: as it was released. */
   readonly before?: object;
+  /** The `specHash` that the release of an instance was made of, where there is one. */
+  readonly releasedSpec?: string;
+  /** By what an approval was used, so that the object of this UID cannot use it; absent: that is not known here. */
+  readonly usedBy?: (jti: string, uid: string | undefined) => string | undefined;
 }
 
 /** What a person is told, at admission and in the condition alike: one line a violation. */

@@ -1,0 +1,176 @@
+import { decodeProtectedHeader, compactVerify, errors, importJWK } from 'jose';
+import { Value } from 'typebox/value';
+import { ApprovalStatement, approvedSpecHash } from '../protocol/approval-statement.ts';
+import type { PublicJwk } from '../protocol/register.ts';
+import { APPROVAL_ANNOTATION } from '../resources/labels.ts';
+import { approvalNeed, isOperation, type Approvable, type ApprovalNeed } from './approval-need.ts';
+import { NO_APPROVALS } from './cluster-policy.ts';
+import type { PolicySituation } from './policy-violation.ts';
+
+export type ApprovalState =
+  | { readonly state: 'not needed' }
+  /** What stands was made of this very spec, so nothing is left to approve; `specHash` is what was approved. */
+  | { readonly state: 'released'; readonly specHash: string }
+  | { readonly state: 'good'; readonly statement: ApprovalStatement; readonly specHash: string }
+  | { readonly state: 'missing'; readonly need: ApprovalNeed }
+  /** `message` says of which statement, and what is wrong with it. */
+  | { readonly state: 'invalid' | 'used'; readonly message: string };
+
+const ALG = 'EdDSA';
+/** How far the control plane's clock may be ahead. */
+const SKEW_SECONDS = 60;
+/** One that says it is good for longer was not meant so. */
+const LONGEST_SECONDS = 7 * 86_400;
+const LONGEST_STATEMENT = 8192;
+
+/** A statement, and where it stands. */
+interface Carried {
+  readonly text: string;
+  readonly where: string;
+}
+
+/**
+ * Whether the object needs an approval here, and has a good one: the statement that it carries, or one that came apart from
+ * it. Whether it was used before is told as far as the situation knows.
+ */
+export async function judgeApproval(object: Approvable, situation: PolicySituation): Promise<ApprovalState> {
+  const need = approvalNeed(object, situation);
+  if (need === undefined) return { state: 'not needed' };
+  const hashes = approvableHashes(object.spec);
+  const { releasedSpec } = situation;
+  if (releasedSpec !== undefined && hashes.includes(releasedSpec)) return { state: 'released', specHash: releasedSpec };
+  const found = statementsFor(object, hashes, situation);
+  const states: Exclude<ApprovalState, { state: 'not needed' | 'released' | 'missing' }>[] = [];
+  for (const carried of found) states.push(await judge(carried, object, hashes, situation));
+  return (
+    states.find(({ state }) => state === 'good') ??
+    states.find(({ state }) => state === 'used') ??
+    states[0] ?? { state: 'missing', need }
+  );
+}
+
+/**
+ * What may have been approved for the spec to be as it is: the spec, and the same without `suspend`. Who suspends what was
+ * approved, and lets it go on again, does nothing that another would have to approve.
+ */
+function approvableHashes(spec: Approvable['spec']): readonly string[] {
+  const { suspend, ...rest } = spec as { readonly suspend?: boolean };
+  const specs: readonly object[] = suspend === undefined ? [spec] : [spec, rest];
+  return specs.flatMap((one) => hashOf(one) ?? []);
+}
+
+/** The hash that a spec is released under where it needs no approval; undefined: it has no canonical form. */
+export function hashOf(spec: object): string | undefined {
+  try {
+    return approvedSpecHash(spec as Readonly<Record<string, unknown>>);
+  } catch {
+    return undefined;
+  }
+}
+
+function statementsFor(
+  object: Approvable,
+  hashes: readonly string[],
+  { policy }: Pick<PolicySituation, 'policy'>,
+): readonly Carried[] {
+  const own = isOperation(object)
+    ? { text: object.spec.approval?.statement, where: 'spec.approval.statement' }
+    : { text: object.metadata.annotations?.[APPROVAL_ANNOTATION], where: `annotation ${APPROVAL_ANNOTATION}` };
+  const { name, namespace } = object.metadata;
+  const { statements } = policy.approvals ?? NO_APPROVALS;
+  const apart = statements.filter((text) => {
+    const claims = unverifiedClaims(text);
+    return claims?.name === name && claims.namespace === namespace && hashes.includes(claims.specHash);
+  });
+  return [
+    ...(own.text === undefined ? [] : [{ text: own.text, where: own.where }]),
+    ...apart.map((text) => ({ text, where: 'the approval that the control plane sent for it' })),
+  ];
+}
+
+/** Only to find a statement by; what it says is not proven. */
+function unverifiedClaims(text: string): ApprovalStatement | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    return Value.Check(ApprovalStatement, claims) ? claims : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function judge(
+  { text, where }: Carried,
+  object: Approvable,
+  hashes: readonly string[],
+  { policy, now, usedBy }: PolicySituation,
+): Promise<Exclude<ApprovalState, { state: 'not needed' | 'released' | 'missing' }>> {
+  const invalid = (fault: string) => ({ state: 'invalid', message: `${where} ${fault}` }) as const;
+  if (policy.signingKeys.length === 0) {
+    return invalid(
+      'cannot be verified: the control plane has not given this cluster its public key (status.odooPublicKey of the Cluster)',
+    );
+  }
+  const read = await openStatement(text, policy.signingKeys);
+  if (typeof read === 'string') return invalid(read);
+  const fault = faultOf(read, object, hashes, policy.clusterId, Math.floor(now.getTime() / 1000));
+  if (fault !== undefined) return invalid(fault);
+  const by = usedBy?.(read.jti, object.metadata.uid);
+  if (by === undefined) return { state: 'good', statement: read, specHash: read.specHash };
+  return { state: 'used', message: `${where} was used already, by ${by}, and an approval is good for one use` };
+}
+
+function faultOf(
+  statement: ApprovalStatement,
+  { metadata }: Approvable,
+  hashes: readonly string[],
+  clusterId: string,
+  now: number,
+): string | undefined {
+  const { exp, iat, approvedBy, requestedBy } = statement;
+  const about = `${statement.namespace}/${statement.name}`;
+  const own = `${metadata.namespace ?? ''}/${metadata.name}`;
+  if (statement.cluster_id !== clusterId) return `is for cluster ${statement.cluster_id}; this is ${clusterId}`;
+  if (about !== own) return `is for ${about}; this is ${own}`;
+  if (!hashes.includes(statement.specHash)) return 'is for another spec; this one is not as it was approved';
+  if (requestedBy !== undefined && `, ${approvedBy}, `.includes(`, ${requestedBy}, `)) {
+    return `was given by ${requestedBy}, who asked for it; somebody else must approve`;
+  }
+  if (exp <= now) return `expired at ${timeOf(exp)}`;
+  if (iat > now + SKEW_SECONDS) {
+    return `is of ${timeOf(iat)}, which is still to come; compare the clocks of the control plane and this cluster`;
+  }
+  if (exp - iat > LONGEST_SECONDS) {
+    return `is good until ${timeOf(exp)}, which is ${Math.ceil((exp - iat) / 86_400)} days; one for more than ${LONGEST_SECONDS / 86_400} is not taken`;
+  }
+  return undefined;
+}
+
+/** The claims, or what is wrong with the statement. */
+async function openStatement(text: string, keys: readonly PublicJwk[]): Promise<ApprovalStatement | string> {
+  if (text.length > LONGEST_STATEMENT) return `has more than ${LONGEST_STATEMENT} characters`;
+  try {
+    const header = decodeProtectedHeader(text);
+    if (header.alg !== ALG) return `is signed with ${String(header.alg).slice(0, 32)}; ${ALG} is expected`;
+    // The same key signs payloads, detached and with b64: false; none of those is an approval.
+    if (header.crit !== undefined || 'b64' in header) return 'carries critical header members; an approval has none';
+    const key = header.kid === undefined ? keys[0] : keys.find(({ kid }) => kid === undefined || kid === header.kid);
+    if (key === undefined) {
+      const known = keys.map(({ kid }) => kid).join(', ');
+      return `is signed by key ${String(header.kid).slice(0, 64)}; this cluster's control plane signs with ${known}`;
+    }
+    const { payload } = await compactVerify(text, await importJWK({ ...key, kty: 'OKP' }, ALG), { algorithms: [ALG] });
+    const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+    if (Value.Check(ApprovalStatement, claims)) return claims;
+    return `lacks what an approval says: ${ApprovalStatement.required.join(', ')}`;
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) {
+      return "is forged or altered: its signature is not that of this cluster's control plane";
+    }
+    return 'is not a compact JWS of an approval';
+  }
+}
+
+function timeOf(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString();
+}

@@ -1,0 +1,24 @@
+import { parameterFaults } from '../operation-templates/parameter-faults.ts';
+import { resolveTemplate } from '../operation-templates/resolve-template.ts';
+import type { Operation } from '../resources/operation.ts';
+import { Reason } from '../resources/reasons.ts';
+import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
+
+/** A client sends what it likes, and a condition holds only so much. */
+const MOST_TOLD = 50;
+
+/** The parameters are not those that the template takes; every fault, each with its place. */
+export function parametersAreInvalid(
+  { spec }: Pick<Operation, 'spec'>,
+  { policy }: Pick<PolicySituation, 'policy'>,
+): readonly PolicyViolation[] {
+  const resolved = resolveTemplate(spec.template, policy.templateDefinitions ?? []);
+  if (resolved === undefined) return [];
+  const faults = parameterFaults(resolved, spec.parameters ?? {}, spec.targetRef);
+  const more = faults.length - MOST_TOLD;
+  return faults.slice(0, MOST_TOLD).map((fault, index) => {
+    const others = more > 0 && index === MOST_TOLD - 1 ? ` (and ${more} more like it)` : '';
+    const message = `${fault.path} ${fault.message}${others}; operation template ${spec.template} says so`;
+    return { reason: Reason.ParametersInvalid, message, fault: { ...fault, message: `${fault.message}${others}` } };
+  });
+}
