@@ -58,6 +58,14 @@ export interface DeleteOptions {
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
 }
 
+export interface LogOptions {
+  readonly container?: string;
+  /** Only the last so many lines. */
+  readonly tailLines: number;
+  /** Of those, the server sends no more than so many bytes, from the first of them on. */
+  readonly limitBytes: number;
+}
+
 /** RFC 6902 operation. */
 export interface JsonPatchOperation {
   readonly op: 'add' | 'remove' | 'replace' | 'test' | 'move' | 'copy';
@@ -140,6 +148,12 @@ export interface ClusterApi {
   ): Promise<T>;
   /** Answers false when there was nothing to delete (404). */
   delete(ref: ObjectRef, options?: DeleteOptions, signal?: AbortSignal): Promise<boolean>;
+  /** What a container of a pod wrote, as it stands now. */
+  podLog(
+    pod: { readonly namespace: string; readonly name: string },
+    options: LogOptions,
+    signal?: AbortSignal,
+  ): Promise<string>;
   /** `major.minor` and `gitVersion` of the server; also the cheapest proof that it is there. */
   version(signal?: AbortSignal): Promise<{ readonly gitVersion: string }>;
 }

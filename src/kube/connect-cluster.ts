@@ -199,6 +199,11 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
         return false;
       }
     },
+    async podLog({ namespace, name }, { container, tailLines, limitBytes }, signal) {
+      const ref = { apiVersion: 'v1', kind: 'Pod', namespace, name };
+      const query = queryOf({ container, tailLines: String(tailLines), limitBytes: String(limitBytes) });
+      return (await resend({ method: 'GET', path: `${await pathOf(ref, signal)}/log${query}` }, signal)).body;
+    },
     async version(signal) {
       const answer = parse<{ gitVersion?: unknown } | null>(
         request,

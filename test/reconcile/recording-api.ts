@@ -11,6 +11,7 @@ export interface Recorded {
     | 'mergePatch'
     | 'jsonPatch'
     | 'delete'
+    | 'podLog'
     | 'version';
   /** `<kind> <namespace>/<name>`, with `#status` for that subresource. */
   readonly about: string;
@@ -65,6 +66,10 @@ export class RecordingApi {
       delete: async (ref, options, signal) => {
         record('delete', named(ref));
         return inner.delete(ref, options, signal);
+      },
+      podLog: async (pod, options, signal) => {
+        record('podLog', named({ kind: 'Pod', ...pod }));
+        return inner.podLog(pod, options, signal);
       },
       version: async (signal) => inner.version(signal),
     };
