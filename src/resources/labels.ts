@@ -29,6 +29,8 @@ export const ALLOWED_OPERATIONS_ANNOTATION = 'ops.service.io/allowed-operations'
 export const APPROVAL_REQUIRED_ANNOTATION = 'ops.service.io/approval-required';
 /** On an ApplicationInstance: the approval of its spec (compact JWS); an Operation carries its own in its spec. */
 export const APPROVAL_ANNOTATION = 'app.service.io/approval';
+/** On a HelmRelease: hash of the instance's spec that it was made of (`approvedSpecHash`). */
+export const RELEASED_SPEC_ANNOTATION = 'app.service.io/released-spec';
 /** On what an operation made: the Operation's UID. */
 export const OPERATION_UID_LABEL = 'ops.service.io/operation-uid';
 /** On every delivered object: the control plane's signature over it (decisions, "Jobs"). */

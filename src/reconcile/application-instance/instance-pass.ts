@@ -11,6 +11,7 @@ import type { Secret } from '../../runtime/secret.ts';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { Inventory } from '../inventory.ts';
 import type { InventorySaver } from '../inventory-saver.ts';
+import type { ApprovalMemory } from '../take-approval.ts';
 import type { NamespaceWatches } from '../namespace-watches.ts';
 import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
@@ -34,6 +35,8 @@ export interface InstanceDeps {
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
   readonly told?: ToldSources;
+  /** Absent: nobody remembers which approvals were used. */
+  readonly approvals?: ApprovalMemory;
   /** What must be written down before an object goes. */
   readonly saver?: Pick<InventorySaver, 'saved'>;
   /** UIDs of the instances whose end this process has reported, while they are still there. */
@@ -73,6 +76,8 @@ export interface InstancePass {
   release: HelmRelease | undefined;
   ociRepository: OciRepository | undefined;
   helmRepository: HelmRepository | undefined;
+  /** Hash of the spec that the release may be made of, from the step that checks it on. */
+  specHash?: string;
   /** Where the release reads the opened secret values, from the step that writes them on. */
   sealed?: SealedInputs;
 }

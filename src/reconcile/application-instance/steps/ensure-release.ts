@@ -2,10 +2,12 @@ import { desiredRelease } from '../desired-release.ts';
 import { ensureOwned } from '../ensure-owned.ts';
 import { NEXT, type InstancePass, type SealedInputs, type StepResult } from '../instance-pass.ts';
 import { isOwned } from '../owned-meta.ts';
+import { withReleasedSpec } from '../released-spec.ts';
 import { SEALED_SECRET_ANNOTATION } from '../sealed-secret.ts';
 
 export async function ensureRelease(pass: InstancePass): Promise<StepResult> {
-  const desired = desiredRelease(pass.instance, pass.namespace, pass.policy.clusterId, sealedInputs(pass));
+  const made = desiredRelease(pass.instance, pass.namespace, pass.policy.clusterId, sealedInputs(pass));
+  const desired = withReleasedSpec(made, pass.specHash);
   const ensured = await ensureOwned(pass, pass.watches.flux.releases, desired, pass.release);
   if (ensured.kind === 'held') return ensured.result;
   // What it says of itself is read in a pass of its own, behind the others: in a burst, releases come before statuses.
