@@ -5,6 +5,7 @@ import { backupNamespaceIsNotAllowed } from './backup-namespace-is-not-allowed.t
 import { integerIsNotExact } from './integer-is-not-exact.ts';
 import { namespaceIsNotAllowed } from './namespace-is-not-allowed.ts';
 import { namespaceIsNotLabelled } from './namespace-is-not-labelled.ts';
+import { operationTemplateIsChanged } from './operation-template-is-changed.ts';
 import { operationTemplateIsNotAllowed } from './operation-template-is-not-allowed.ts';
 import { parametersAreInvalid } from './parameters-are-invalid.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
@@ -30,6 +31,7 @@ export async function checkOperation(
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...integerIsNotExact(operation),
     ...operationTemplateIsNotAllowed(operation, situation),
+    ...operationTemplateIsChanged(operation, situation),
     ...templateIsUnknown(operation, situation),
     ...parametersAreInvalid(operation, situation),
     ...(await signatureIsNotValid(operation, situation)),

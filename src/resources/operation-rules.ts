@@ -30,6 +30,14 @@ export const targetIsChanged: Rule = {
   isBroken: (after, before) => before !== undefined && !isSame(after.spec.targetRef, before.spec.targetRef),
 };
 
+export const templateHashIsChanged: Rule = {
+  name: 'templateHashIsChanged',
+  at: 'spec',
+  cel: 'has(self.templateHash) == has(oldSelf.templateHash) && (!has(self.templateHash) || self.templateHash == oldSelf.templateHash)',
+  message: `templateHash cannot be changed: ${ANEW}`,
+  isBroken: (after, before) => before !== undefined && after.spec.templateHash !== before.spec.templateHash,
+};
+
 export const cancelIsTakenBack: Rule = {
   name: 'cancelIsTakenBack',
   at: 'spec',
@@ -50,6 +58,7 @@ export const OPERATION_RULES: readonly Rule[] = [
   templateIsChanged,
   parametersAreChanged,
   targetIsChanged,
+  templateHashIsChanged,
   cancelIsTakenBack,
   approvalIsNoLongerRequired,
 ];

@@ -8,6 +8,47 @@ const strict = { additionalProperties: false } as const;
 export const OPERATION_PHASES = ['Accepted', 'Blocked', 'Running', 'Succeeded', 'Failed', 'Cancelled'] as const;
 export type OperationPhase = (typeof OPERATION_PHASES)[number];
 
+/** What whoever asks for an operation says of it besides the template and its parameters. */
+export const OPERATION_OPTIONS = {
+  targetRef: Type.Optional(
+    Type.Object(
+      {
+        apiVersion: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 316,
+            description: 'API group and version of the object, such as apps/v1.',
+          }),
+        ),
+        kind: Type.String({ minLength: 1, maxLength: 63, description: 'Kind of the object, such as Deployment.' }),
+        name: subdomain('Name of the object that is worked on.'),
+        namespace: Type.Optional(label('Namespace of the object (default: that of the operation).')),
+      },
+      {
+        ...strict,
+        description:
+          'The object that the operation works on, where its template needs one. It cannot be changed later.',
+      },
+    ),
+  ),
+  deadlineSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 604_800,
+      description:
+        'The operation fails when it has not finished so many seconds after its start (default: that of its template).',
+    }),
+  ),
+  ttlSecondsAfterFinished: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 31_536_000,
+      description: 'Delete this object so many seconds after it finished (default: keep it).',
+    }),
+  ),
+} as const;
+export const OPERATION_OPTION_NAMES = Object.keys(OPERATION_OPTIONS) as readonly (keyof typeof OPERATION_OPTIONS)[];
+
 export const OperationSpec = Type.Object(
   {
     template: Type.String({
@@ -17,45 +58,18 @@ export const OperationSpec = Type.Object(
     parameters: Type.Optional(
       freeForm('Parameters of the template; which there are, the template says. They cannot be changed later.'),
     ),
-    targetRef: Type.Optional(
-      Type.Object(
-        {
-          apiVersion: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 316,
-              description: 'API group and version of the object, such as apps/v1.',
-            }),
-          ),
-          kind: Type.String({ minLength: 1, maxLength: 63, description: 'Kind of the object, such as Deployment.' }),
-          name: subdomain('Name of the object that is worked on.'),
-          namespace: Type.Optional(label('Namespace of the object (default: that of the operation).')),
-        },
-        {
-          ...strict,
-          description:
-            'The object that the operation works on, where its template needs one. It cannot be changed later.',
-        },
-      ),
-    ),
-    deadlineSeconds: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 604_800,
+    templateHash: Type.Optional(
+      Type.String({
+        pattern: '^sha256-[A-Za-z0-9_-]{43}$',
+        maxLength: 50,
         description:
-          'The operation fails when it has not finished so many seconds after its start (default: that of its template).',
+          'What an admin-made template did when the operation was asked for; where it does something else now, the operation is not run. It cannot be changed later.',
       }),
     ),
+    ...OPERATION_OPTIONS,
     cancel: Type.Optional(
       Type.Boolean({
         description: 'Ask a running operation to stop, where its template can be stopped; there is no way back.',
-      }),
-    ),
-    ttlSecondsAfterFinished: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 31_536_000,
-        description: 'Delete this object so many seconds after it finished (default: keep it).',
       }),
     ),
     approval: Type.Optional(

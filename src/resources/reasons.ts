@@ -140,6 +140,8 @@ export const Reason = {
   TemplateNotSupported: 'TemplateNotSupported',
   /** Blocked=True: the template is not in the cluster's or the namespace's list. */
   TemplateNotAllowed: 'TemplateNotAllowed',
+  /** The admin-made operation template does something else now than when the operation was asked for. */
+  TemplateChanged: 'TemplateChanged',
   /** Blocked=True, Stalled=True: it needs an approval and there is none. */
   ApprovalMissing: 'ApprovalMissing',
   /** Blocked=True, Stalled=True: the statement does not approve this: forged, expired, of another object, spec or cluster. */

@@ -120,7 +120,7 @@ describe('checkIntent', () => {
       context,
       'constraint_violated',
       '/values',
-      'does not belong to action operate, which takes operationTemplate, parameters and reason',
+      'does not belong to action operate, which takes operationTemplate, parameters, targetRef, deadlineSeconds, ttlSecondsAfterFinished and reason',
     ],
     [
       'an uninstall with a version',
