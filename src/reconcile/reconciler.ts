@@ -1,6 +1,6 @@
 import type { Reporter, StatusChange } from '../events/report/reporter.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
-import { WorkQueue, type WorkResult } from '../kube/work-queue.ts';
+import { WorkQueue } from '../kube/work-queue.ts';
 import { APPLICATION_INSTANCE_KIND, type ApplicationInstance } from '../resources/application-instance.ts';
 import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
@@ -18,6 +18,8 @@ import { InventorySaver } from './inventory-saver.ts';
 import type { Inventory } from './inventory.ts';
 import { NamespaceWatches, type Grant } from './namespace-watches.ts';
 import { reconcileOperation } from './operation/operation-controller.ts';
+import { TEMPLATE_RUNNERS } from './operation/runners.ts';
+import type { TemplateRunner } from './operation/template-runner.ts';
 import type { NamespaceGrants } from './pass.ts';
 import { sourceOf } from './status-source.ts';
 import { ToldSources } from './told-sources.ts';
@@ -49,6 +51,10 @@ export interface ReconcilerDeps {
   /** An object of a kind that sources deliver changed or is gone. */
   readonly onDelivered?: (object: KubeObject, isGone: boolean) => void;
   readonly onNamespace?: (namespace: string) => void;
+  /** What operations can do here (default: every template that this version has). */
+  readonly runners?: readonly TemplateRunner[];
+  /** Whether the control plane has taken all that was said of an operation (default: it has). */
+  readonly isReported?: (operation: Operation) => boolean;
 }
 
 export interface Reconciler extends AsyncDisposable, NamespaceGrants {
@@ -62,6 +68,8 @@ export interface Reconciler extends AsyncDisposable, NamespaceGrants {
 
 /** Each has at most one request under way. */
 const INSTANCES_AT_ONCE = 8;
+/** A deadline is noticed so late at most, whatever the server answers in between. */
+const OPERATION_BACKOFF_MS = 30_000;
 
 /** Starts the ApplicationInstance and Operation controllers; dispose to stop them. */
 export function startReconciler(deps: ReconcilerDeps): Reconciler {
@@ -73,7 +81,7 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const operations = ownKind<Operation>(OPS_API_VERSION, OPERATION_KIND);
   const namespaces = ownKind<KubeObject>('v1', 'Namespace');
   const instanceQueue = new WorkQueue({ ...deps, name: APPLICATION_INSTANCE_KIND, concurrency: INSTANCES_AT_ONCE });
-  const operationQueue = new WorkQueue({ ...deps, name: OPERATION_KIND });
+  const operationQueue = new WorkQueue({ ...deps, name: OPERATION_KIND, maxBackoffMs: OPERATION_BACKOFF_MS });
   const lookAgain = (namespace?: string): void => {
     for (const { metadata } of instances.list()) {
       if (namespace === undefined || metadata.namespace === namespace) instanceQueue.add(keyOf(metadata));
@@ -139,12 +147,10 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
     await Promise.all([instances, operations, namespaces].map((watched) => watched.synced(signal)));
     openNamespaces();
     const withStatus = { ...deps, unwritten, ended, told, saver };
+    const toRun = { ...withStatus, runners: deps.runners ?? TEMPLATE_RUNNERS };
     await Promise.all([
       instanceQueue.run((key) => reconcileInstance(withStatus, watches, namesOf(key), signal), signal),
-      operationQueue.run(async (key): Promise<WorkResult> => {
-        await reconcileOperation(withStatus, { operations, namespaces }, namesOf(key), signal);
-        return {};
-      }, signal),
+      operationQueue.run((key) => reconcileOperation(toRun, { operations, namespaces }, namesOf(key), signal), signal),
     ]);
   };
   const running = Promise.allSettled([

@@ -22,6 +22,8 @@ export interface StatusDraft {
   readonly source: EventSource;
   /** Further members of the kind's status. */
   readonly rest?: Readonly<Record<string, unknown>>;
+  /** Only while the object is as it was seen; 409 where it is not. */
+  readonly isAsSeen?: boolean;
 }
 
 /**
@@ -50,8 +52,13 @@ export async function writeStatus<T extends OwnObject>(
     return undefined;
   }
 
-  const { uid, name, namespace } = object.metadata;
-  const metadata = { name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
+  const { uid, name, namespace, resourceVersion } = object.metadata;
+  const metadata = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(draft.isAsSeen !== true || resourceVersion === undefined ? {} : { resourceVersion }),
+  };
   const written = await deps.api.apply<T>(
     { apiVersion: object.apiVersion, kind: object.kind, metadata, status },
     { fieldManager: STATUS_FIELD_MANAGER, force: true, subresource: 'status' },

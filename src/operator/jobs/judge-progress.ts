@@ -10,8 +10,8 @@ export type Progress =
   | { readonly state: 'ended'; readonly result: JobResult }
   | { readonly state: 'under way'; readonly phase: JobPhase };
 
-/** A Blocked operation goes on when somebody approves it, or gives its namespace to the operator. */
-const BLOCKED_FOR_NOW: readonly string[] = [Reason.ApprovalMissing, Reason.NamespaceNotLabelled];
+/** A Blocked operation goes on when somebody approves it, gives its namespace to the operator, or ends the pause. */
+const BLOCKED_FOR_NOW: readonly string[] = [Reason.ApprovalMissing, Reason.NamespaceNotLabelled, Reason.Paused];
 
 /**
  * `applied` jobs (specification, "Job result body"): Ready ends one as succeeded; a failure that nobody but a person mends

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { DeletedRecord } from '../../reconcile/inventory-record.ts';
-import { operationIsNotRun } from '../../reconcile/operation/operation-controller.ts';
 import { checkApplicationInstance } from '../../policy/check-application-instance.ts';
 import { checkOperation } from '../../policy/check-operation.ts';
 import type { OperatorAccounts } from '../../policy/operator-accounts.ts';
@@ -72,7 +71,7 @@ export async function decideReview(request: AdmissionRequest, view: ReviewView):
   if (refusal !== undefined) return refusal;
   const warnings = violations.map(({ message }) => message);
   const odd = late === undefined ? [] : [late.message];
-  return { allowed: true, warnings: [...warnings, ...odd, ...oddities(judged, situation, violations.length > 0)] };
+  return { allowed: true, warnings: [...warnings, ...odd, ...oddities(judged, situation)] };
 }
 
 /**
@@ -150,10 +149,7 @@ function warned(warning: string): ReviewAnswer {
 }
 
 /** What is admitted and may surprise. */
-function oddities({ kind, object }: Judged, situation: PolicySituation, isBlocked: boolean): readonly string[] {
+function oddities({ object }: Judged, situation: PolicySituation): readonly string[] {
   const pause = writesArePaused(situation.policy, situation.namespace, object);
-  return [
-    ...(pause === undefined ? [] : [pause.message]),
-    ...(kind === 'Operation' && !isBlocked ? [operationIsNotRun(object)] : []),
-  ];
+  return pause === undefined ? [] : [pause.message];
 }

@@ -1,34 +1,53 @@
 import type { Reporter } from '../../events/report/reporter.ts';
-import type { ClusterApi } from '../../kube/cluster-api.ts';
-import type { Condition } from '../../protocol/condition.ts';
-import { setCondition } from '../../resources/conditions.ts';
+import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
+import { isDenied } from '../../kube/read-failure.ts';
+import type { WorkResult } from '../../kube/work-queue.ts';
+import { BUILT_IN_TEMPLATES } from '../../operation-templates/built-in-templates.ts';
+import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
+import type { PolicySituation, PolicyViolation } from '../../policy/policy-violation.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
 import type { Operation } from '../../resources/operation.ts';
-import { Reason } from '../../resources/reasons.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
-import type { Inventory } from '../inventory.ts';
-import { isDenied } from '../../kube/read-failure.ts';
-import { checkOperation } from '../../policy/check-operation.ts';
-import { refusalText } from '../../policy/policy-violation.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import type { ClusterEventRecorder } from '../application-instance/instance-pass.ts';
-import { sourceIsStale } from '../stale-source.ts';
+import type { InventorySaver } from '../inventory-saver.ts';
+import type { Inventory } from '../inventory.ts';
 import { sourceOf } from '../status-source.ts';
 import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import { writesArePaused } from '../write-checks.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
+import { clearAway } from './clear-away.ts';
+import { judgeStart } from './judge-start.ts';
+import { keepOutput } from './keep-output.ts';
+import { winningCondition, type NextStatus } from './operation-status.ts';
+import { deadlineOf, standingOf, type RunPlan } from './operation-standing.ts';
+import { passOperation, type OperationEffects, type RunningStanding } from './pass-operation.ts';
+import type { OperationRun, TemplateRunner } from './template-runner.ts';
 
 export interface OperationDeps {
   readonly api: ClusterApi;
   readonly inventory: Inventory;
+  readonly saver: Pick<InventorySaver, 'saved'>;
   readonly reporter: Reporter;
   readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
+  /** What this operator can run. */
+  readonly runners: readonly TemplateRunner[];
   readonly told?: ToldSources;
   readonly recorder?: ClusterEventRecorder;
+  /** Whether the control plane has taken all that was said of the object (default: it has). */
+  readonly isReported?: (operation: Operation) => boolean;
+  /** Uses the approval of an operation, where it needs one. @throws KubeError */
+  readonly useApproval?: (
+    operation: Operation,
+    situation: PolicySituation,
+    signal: AbortSignal,
+  ) => Promise<readonly PolicyViolation[]>;
 }
 
 /** The kinds that an operation is judged by. */
@@ -37,80 +56,141 @@ export interface OperationWatches {
   readonly namespaces: Watched<KubeObject>;
 }
 
+/** The status could not be written for want of rights; the control plane was told. */
+class StatusNotWritten extends Error {}
+
+/** Longest wait until a namespace that is not known yet is asked for again. */
+const UNKNOWN_NAMESPACE_MS = 5000;
+
 /**
- * Blocks what the cluster's policy does not allow, and says of every other operation that this version does not run it, so
- * that its intent does not hang without a word.
+ * One pass over one operation: as far as it goes now. What it needs to know of earlier passes stands in the status, so a
+ * pass that is cut off anywhere, or made by another operator, goes on with the same try.
  */
 export async function reconcileOperation(
   deps: OperationDeps,
   { operations, namespaces }: OperationWatches,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<WorkResult> {
   const operation = await operations.get(namespace, name, signal);
-  if (operation === undefined || operation.metadata.deletionTimestamp !== undefined) return;
+  // Deleted while it ran: what it owns goes with it, which is all that could be stopped.
+  if (operation === undefined || operation.metadata.deletionTimestamp !== undefined) return {};
   const policy = deps.policy();
   const inside = await namespaces.get(undefined, namespace, signal);
-  const pause = writesArePaused(policy, inside, operation);
-  if (policy.paused) return;
-  const now = deps.clock.now();
-  const observedGeneration = operation.metadata.generation ?? 0;
-  const save = async (conditions: readonly Condition[], rest: Readonly<Record<string, unknown>>): Promise<void> => {
-    const draft = { conditions, source: sourceOf(operation, deps.inventory, policy), rest };
-    await saveStatus(deps, operations, operation, draft, signal);
-  };
-  const before = operation.status?.conditions ?? [];
-  if (pause !== undefined) {
-    const { reason, message } = pause;
-    await save(
-      setCondition(before, { type: 'Accepted', status: 'Unknown', reason, message, observedGeneration }, now),
-      {},
-    );
-    return;
+  const standing = standingOf(operation);
+  if (policy.paused && standing.kind !== 'running') return {};
+  if (inside === undefined && standing.kind === 'running') return { requeueAfterMs: UNKNOWN_NAMESPACE_MS };
+  const effects = effectsOf(deps, operations, { inside, policy }, signal);
+  const pause = writesArePaused(policy, inside, operation)?.message;
+  try {
+    const again = await passOperation(effects, operation, pause);
+    return again === undefined ? {} : { requeueAfterMs: Math.max(1, again.getTime() - deps.clock.now().getTime()) };
+  } catch (error) {
+    if (!(error instanceof StatusNotWritten)) throw error;
+    const wait = deps.unwritten.retryAfterMs(operation);
+    return wait === undefined ? {} : { requeueAfterMs: wait };
   }
-  const stale = sourceIsStale(operation, deps.inventory, policy);
-  if (stale !== undefined) {
-    const finding = { reason: Reason.StaleSource, message: stale.message, observedGeneration };
-    const accepted = { type: 'Accepted', status: 'False', ...finding } as const;
-    const blocked = { type: 'Blocked', status: 'True', ...finding } as const;
-    const isKnown = before.some(({ reason }) => reason === Reason.StaleSource);
-    if (!isKnown) {
-      deps.recorder?.record(operation, { type: 'Warning', reason: finding.reason, message: finding.message });
-    }
-    await save(setCondition(setCondition(before, accepted, now), blocked, now), { phase: 'Blocked' });
-    return;
-  }
-  const violations = await checkOperation(operation, { namespace: inside, policy, now });
-  const [first] = violations;
-  const finding = {
-    reason: first?.reason ?? Reason.TemplateNotSupported,
-    message: first === undefined ? operationIsNotRun(operation) : refusalText(violations),
-    observedGeneration,
-  };
-  const accepted = { type: 'Accepted', status: 'False', ...finding } as const;
-  const blocked = { type: 'Blocked', status: 'True', ...finding } as const;
-  await save(setCondition(setCondition(before, accepted, now), blocked, now), { phase: 'Blocked' });
 }
 
-/** Where the rights are missing the control plane alone is told. */
-async function saveStatus(
+function effectsOf(
+  deps: OperationDeps,
+  operations: Watched<Operation>,
+  { inside, policy }: { readonly inside: KubeObject | undefined; readonly policy: ClusterPolicy },
+  signal: AbortSignal,
+): OperationEffects {
+  const { api, clock, random, logger } = deps;
+  const runnerDeps = { api, logger };
+  const runnerOf = (template: RunPlan['template']): TemplateRunner | undefined =>
+    deps.runners.find((runner) => runner.name === template);
+  const runner = ({ plan }: RunningStanding): TemplateRunner => {
+    const found = runnerOf(plan.template);
+    if (found === undefined) throw new Error(`this operator version cannot go on with template ${plan.template}`);
+    return found;
+  };
+  const runOf = (operation: Operation, standing: RunningStanding): OperationRun => ({
+    operation,
+    parameters: standing.plan.parameters,
+    attempt: standing.attempt,
+    startedAt: standing.startedAt,
+    deadline: deadlineOf(standing),
+    namespace: inside ?? {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: operation.metadata.namespace ?? '' },
+    },
+    policy,
+    now: clock.now(),
+  });
+  return {
+    now: () => clock.now(),
+    random,
+    judge: async (operation, standing) => {
+      const now = clock.now();
+      const useApproval = deps.useApproval;
+      return await judgeStart(operation, standing, {
+        namespace: inside,
+        policy,
+        now,
+        memory: deps.inventory,
+        runnerOf,
+        runOf: (plan) =>
+          runOf(operation, { kind: 'running', plan, attempt: 1, isBegun: false, startedAt: now, said: '' }),
+        ...(useApproval === undefined
+          ? {}
+          : { useApproval: async (asked, situation) => await useApproval(asked, situation, signal) }),
+      });
+    },
+    write: async (operation, status, ifDenied) =>
+      await save(deps, operations, operation, { status, ...(ifDenied === undefined ? {} : { ifDenied }) }, signal),
+    start: async (operation, standing) => await runner(standing).start(runnerDeps, runOf(operation, standing), signal),
+    observe: async (operation, standing) =>
+      await runner(standing).observe(runnerDeps, runOf(operation, standing), signal),
+    stop: async (operation, standing) => await runner(standing).stop?.(runnerDeps, runOf(operation, standing), signal),
+    isStoppable: (standing) => standing.kind === 'running' && runnerOf(standing.plan.template)?.stop !== undefined,
+    isCancellable: (standing) =>
+      standing.kind === 'running' && BUILT_IN_TEMPLATES[standing.plan.template].isCancellable,
+    keepOutput: async (operation, text) => await keepOutput(api, operation, text, signal),
+    remove: async (operation) => await clearAway(deps, operation, signal),
+    isFault: (error) => error instanceof KubeError,
+  };
+}
+
+/** Where the rights are missing the control plane alone is told, and nothing is done by what is not written down. */
+async function save(
   deps: OperationDeps,
   operations: Watched<Operation>,
   operation: Operation,
-  draft: StatusDraft,
+  { status, ifDenied }: { readonly status: NextStatus; readonly ifDenied?: NextStatus },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Operation> {
+  const source = sourceOf(operation, deps.inventory, deps.policy());
+  const draftOf = ({ conditions, ...rest }: NextStatus): StatusDraft => ({ conditions, source, rest, isAsSeen: true });
+  const draft = draftOf(status);
   try {
     const written = await writeStatus(deps, operation, draft, signal);
     deps.unwritten.written(operation, draft);
-    if (written !== undefined) operations.note(written);
+    if (written === undefined) return operation;
+    operations.note(written);
+    record(deps, operation, status);
+    return written;
   } catch (error) {
     if (!isDenied(error)) throw error;
-    deps.unwritten.tell(operation, draft);
+    deps.unwritten.tell(operation, ifDenied === undefined ? draft : draftOf(ifDenied));
+    throw new StatusNotWritten('the status cannot be written', { cause: error });
   }
 }
 
-/** What is said of an operation that is allowed. */
-export function operationIsNotRun({ spec }: Pick<Operation, 'spec'>): string {
-  return `this operator version does not run operations (template ${spec.template})`;
+/** Each transition is one event under `kubectl describe`. */
+function record({ recorder }: OperationDeps, before: Operation, status: NextStatus): void {
+  const { phase } = status;
+  const now = winningCondition(status);
+  const earlier = before.status?.conditions?.find(({ type }) => type === phase);
+  if (now === undefined || (earlier?.status === 'True' && earlier.reason === now.reason)) return;
+  const isGood = phase === 'Running' || phase === 'Succeeded' || phase === 'Cancelled';
+  const isRetry = now.reason === 'OperationRetrying';
+  recorder?.record(before, {
+    type: isGood && !isRetry ? 'Normal' : 'Warning',
+    reason: now.reason ?? now.type,
+    message: now.message ?? '',
+  });
 }

@@ -31,7 +31,12 @@ describe('what the conditions of an object mean for its job', () => {
     ['Operation', ['Failed=True Bad'], 'failed Bad: words'],
     ['Operation', ['Cancelled=True Off'], 'failed Off: words'],
     ['Operation', ['Blocked=True TemplateNotSupported'], 'failed TemplateNotSupported: words'],
+    ['Operation', ['Blocked=True ParametersInvalid'], 'failed ParametersInvalid: words'],
     ['Operation', ['Blocked=True ApprovalMissing'], 'Reconciling'],
+    ['Operation', ['Blocked=True NamespaceNotLabelled'], 'Reconciling'],
+    ['Operation', ['Blocked=True Paused', 'Accepted=Unknown Paused'], 'Reconciling'],
+    ['Operation', ['Running=True OperationRetrying'], 'Reconciling'],
+    ['Operation', ['Running=False', 'Succeeded=True', 'Failed=False', 'Cancelled=False'], 'succeeded'],
   ])('%s with %j: %s', (kind, conditions, expected) => {
     expect(words(judgeApplied(change(kind, ...conditions)))).toBe(expected);
   });

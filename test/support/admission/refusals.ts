@@ -103,7 +103,7 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
       expect(allowed).toEqual({
         code: 0,
         out: 'operation.ops.service.io/o created\n',
-        err: 'Warning: this operator version does not run operations (template rollout-restart)\n',
+        err: '',
       });
     });
 

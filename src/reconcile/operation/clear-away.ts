@@ -1,0 +1,51 @@
+import type { ClusterApi } from '../../kube/cluster-api.ts';
+import { isLostRace } from '../../kube/read-failure.ts';
+import { knownPairOf } from '../../resources/known-pair.ts';
+import { refOf } from '../../resources/kube-object.ts';
+import type { Operation } from '../../resources/operation.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Inventory } from '../inventory.ts';
+import type { InventorySaver } from '../inventory-saver.ts';
+
+export interface ClearAwayDeps {
+  readonly api: ClusterApi;
+  readonly inventory: Inventory;
+  readonly saver: Pick<InventorySaver, 'saved'>;
+  readonly clock: Clock;
+  /** Whether the control plane has taken all that was said of the object (default: it has). */
+  readonly isReported?: (operation: Operation) => boolean;
+}
+
+const ASK_AGAIN_MS = 5000;
+
+/**
+ * Deletes an operation whose time after its end is over; what it owns (its output, its Job) goes with it. Not before its
+ * end was told, and never without a memory of it: a manifest that is delivered again must not run a second time.
+ *
+ * @returns when to look again
+ * @throws KubeError
+ */
+export async function clearAway(
+  deps: ClearAwayDeps,
+  operation: Operation,
+  signal: AbortSignal,
+): Promise<Date | undefined> {
+  const { inventory, saver, clock, api } = deps;
+  if (deps.isReported?.(operation) === false) return new Date(clock.now().getTime() + ASK_AGAIN_MS);
+  const { namespace, uid } = operation.metadata;
+  const ref = refOf(operation);
+  const pair = knownPairOf(operation);
+  if (pair !== undefined && namespace !== undefined) {
+    const { epoch, generation } = pair;
+    const went = uid === undefined ? {} : { uid };
+    inventory.remember({ ...ref, namespace, epoch, generation, at: clock.now().toISOString(), ...went });
+    await saver.saved(signal);
+  }
+  try {
+    await api.delete(ref, { ...(uid === undefined ? {} : { uid }), propagationPolicy: 'Background' }, signal);
+  } catch (error) {
+    // Another of that name is there by now.
+    if (!isLostRace(error)) throw error;
+  }
+  return undefined;
+}
