@@ -194,4 +194,5 @@ function builtIn(kind: string): Kind {
 /** The kinds that the server's own controllers write. */
 export const namespaceKind = builtIn('Namespace');
 export const serviceAccountKind = builtIn('ServiceAccount');
+export const podKind = builtIn('Pod');
 export const definitionKind = builtIn('CustomResourceDefinition');

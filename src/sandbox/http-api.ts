@@ -9,6 +9,7 @@ import type { Fault, Faults } from './faults.ts';
 import type { Kind } from './kind.ts';
 import type { KindRegistry } from './kind-registry.ts';
 import { openApiJson, openApiProtobuf } from './openapi.ts';
+import { answerLog, logAttributes } from './pod-log.ts';
 import { parseObjectBody, readBody } from './request-body.ts';
 import type { ResourceHandler } from './resource-handler.ts';
 import { StatusError } from './status-error.ts';
@@ -74,8 +75,13 @@ export class HttpApi {
     const { 'content-type': contentType, 'user-agent': userAgent } = request.headers;
     const fault = this.#faults.take({ method, path, query, watch: watching, userAgent });
     if (await this.#faulted(fault, response)) return;
-    const attributes = tokenAttributes(path, method) ?? attributesOf(target, method, path, watching);
+    const log = logAttributes(path, method);
+    const attributes = log ?? tokenAttributes(path, method) ?? attributesOf(target, method, path, watching);
     const user = this.#authentication.check(request.headers.authorization, attributes);
+    if (log !== undefined) {
+      sendText(response, 200, answerLog(this.#watches.storage, path, query));
+      return;
+    }
     if (isVirtual(path)) {
       const body = parseObjectBody(await readBody(request), request.headers['content-type']);
       const deps = { storage: this.#watches.storage, authentication: this.#authentication, clock: this.#clock };
