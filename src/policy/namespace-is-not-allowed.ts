@@ -10,7 +10,15 @@ export function namespaceIsNotAllowed(
   if (name !== undefined && policy.allowedNamespaces.includes(name)) return [];
   const allowed = allowedNames(policy.allowedNamespaces);
   const message = `${field} ${name ?? '(none)'} is not allowed for this cluster; ${allowed}; ${allowAtControlPlane(policy, 'allowedNamespaces')}`;
-  const path = field.startsWith('/') ? field : `/${field.replaceAll('.', '/')}`;
-  const fault = { path, message: `namespace ${name ?? '(none)'} is not allowed on this cluster; ${allowed}` };
+  const fault = {
+    path: pathOf(field),
+    message: `namespace ${name ?? '(none)'} is not allowed on this cluster; ${allowed}`,
+  };
   return [{ reason: Reason.NamespaceNotAllowed, message, fault: { ...fault, allowed: [...policy.allowedNamespaces] } }];
+}
+
+/** `parameters.includedNamespaces[0]` as a JSON pointer, as far as it names a place. */
+function pathOf(field: string): string {
+  const [place = ''] = field.split(',');
+  return `/${place.replaceAll(/\[(\d+)\]/g, '.$1').replaceAll('.', '/')}`;
 }

@@ -1,5 +1,6 @@
 import { parameterFaults } from '../operation-templates/parameter-faults.ts';
-import { resolveTemplate } from '../operation-templates/resolve-template.ts';
+import type { Fault } from '../protocol/app-error.ts';
+import { resolveTemplate, type ResolvedTemplate } from '../operation-templates/resolve-template.ts';
 import type { Operation } from '../resources/operation.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { PolicySituation, PolicyViolation } from './policy-violation.ts';
@@ -14,11 +15,21 @@ export function parametersAreInvalid(
 ): readonly PolicyViolation[] {
   const resolved = resolveTemplate(spec.template, policy.templateDefinitions ?? []);
   if (resolved === undefined) return [];
-  const faults = parameterFaults(resolved, spec.parameters ?? {}, spec.targetRef);
+  const faults = faultsOf(resolved, spec);
   const more = faults.length - MOST_TOLD;
   return faults.slice(0, MOST_TOLD).map((fault, index) => {
     const others = more > 0 && index === MOST_TOLD - 1 ? ` (and ${more} more like it)` : '';
     const message = `${fault.path} ${fault.message}${others}; operation template ${spec.template} says so`;
     return { reason: Reason.ParametersInvalid, message, fault: { ...fault, message: `${fault.message}${others}` } };
   });
+}
+
+function faultsOf(resolved: ResolvedTemplate, { parameters = {}, targetRef }: Operation['spec']): readonly Fault[] {
+  try {
+    return parameterFaults(resolved, parameters, targetRef);
+  } catch (error) {
+    // An admin's template whose own schema does not ask for what it hands on.
+    if (!(error instanceof TypeError)) throw error;
+    return [{ path: '/parameters', message: error.message }];
+  }
 }

@@ -1,14 +1,10 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { Settings } from 'typebox/system';
 import { AppError, type Fault } from './app-error.ts';
 import { faultsOf, type SchemaNode } from './schema-faults.ts';
 
 /** Most faults that one refusal lists. */
 export const MAX_FAULTS = 20;
-
-// Process-wide in TypeBox, and 8 by default. An unknown field takes two of its errors, a union one per branch.
-Settings.Set({ maxErrors: 128 });
 
 /**
  * Compiles a schema into a function that gives a value back as its type, or refuses it with all its violations at once.

@@ -7,9 +7,7 @@ import { aNamespace, aPolicy, CLUSTER_ID } from '../reconcile/manifests.ts';
 import { anOperation, approved, claimsFor, controlPlaneKey, NOW, sign } from './signed-approval.ts';
 
 const policy = aPolicy({ operationTemplates: ['velero-backup', 'scale'], signingKeys: [controlPlaneKey.publicJwk] });
-const ASK =
-  'only the control plane approves, by its signature, and this version does neither that nor run operations: ' +
-  'delete the operation, or set spec.cancel';
+const ASK = `ask for it anew with an intent and have that approved: POST /api/v1/clusters/${CLUSTER_ID}/intents`;
 const SECONDS = NOW.getTime() / 1000;
 const operation = anOperation();
 
@@ -41,7 +39,7 @@ describe('an approval', () => {
 
   it('is missed where one is required', async () => {
     await expect(judge(anOperation({ approval: { required: true } }))).resolves.toEqual([
-      `ApprovalMissing: the operation needs an approval and carries no statement in spec.approval.statement; nobody in the cluster can approve it; ${ASK}`,
+      `ApprovalMissing: the operation needs an approval (spec.approval) and there is none; nobody in the cluster can approve it; ${ASK}`,
     ]);
   });
 
@@ -50,22 +48,18 @@ describe('an approval', () => {
     [
       'is of another cluster',
       () => approved(operation, { cluster_id: 'c-zzzzzzzzzzzzzzzz' }),
-      `approves an operation on cluster c-zzzzzzzzzzzzzzzz; this is ${CLUSTER_ID}`,
+      `is for cluster c-zzzzzzzzzzzzzzzz; this is ${CLUSTER_ID}`,
     ],
-    [
-      'is of another name',
-      () => approved(operation, { name: 'weekly' }),
-      'approves the operation shop/weekly; this is shop/nightly',
-    ],
+    ['is of another name', () => approved(operation, { name: 'weekly' }), 'is for shop/weekly; this is shop/nightly'],
     [
       'is of another namespace',
       () => approved(operation, { namespace: 'bank' }),
-      'approves the operation bank/nightly; this is shop/nightly',
+      'is for bank/nightly; this is shop/nightly',
     ],
     [
       'was given before the spec was changed',
-      async () => withStatement(await sign(claimsFor(operation)), { parameters: { keep: 0 } }),
-      'approves another spec; the spec was changed since it was approved',
+      async () => withStatement(await sign(claimsFor(operation)), { parameters: { ttl: '1h' } }),
+      'is for another spec; this one is not as it was approved',
     ],
     [
       'is signed by another key that says so',
@@ -103,6 +97,21 @@ describe('an approval', () => {
       'is of 2026-03-01T10:01:01.000Z, which is still to come; compare the clocks of the control plane and this cluster',
     ],
     [
+      'was given by who asked for it',
+      () => approved(operation, { approvedBy: 'ada, bob, eve' }),
+      'was given by bob, who asked for it; somebody else must approve',
+    ],
+    [
+      'is good for ever',
+      () => approved(operation, { exp: SECONDS + 8 * 86_400 }),
+      'is good until 2026-03-09T10:00:00.000Z, which is 9 days; one for more than 7 is not taken',
+    ],
+    [
+      'is endless',
+      async () => withStatement(`${await sign(claimsFor(operation))}${'A'.repeat(8192)}`),
+      'has more than 8192 characters',
+    ],
+    [
       'lacks a claim',
       async () => withStatement(await sign({ ...claimsFor(operation), jti: undefined })),
       'lacks what an approval says: cluster_id, namespace, name, specHash, approvedBy, iat, exp, jti',
@@ -122,6 +131,29 @@ describe('an approval', () => {
 
   it.each(faults)('is refused that %s', async (_, make, fault) => {
     await expect(judge(await make())).resolves.toEqual([`ApprovalInvalid: spec.approval.statement ${fault}; ${ASK}`]);
+  });
+
+  it('is refused that another object used, and not what the object itself used', async () => {
+    const usedBy = (jti: string, uid: string | undefined): string | undefined =>
+      jti === 'apr-1' && uid !== 'uid-1' ? 'Operation shop/nightly' : undefined;
+    const situation = { namespace: aNamespace(), policy, now: NOW, usedBy };
+    const object = await approved(operation);
+    await expect(
+      checkOperation({ ...object, metadata: { ...object.metadata, uid: 'uid-1' } }, situation),
+    ).resolves.toEqual([]);
+    const again = await checkOperation({ ...object, metadata: { ...object.metadata, uid: 'uid-2' } }, situation);
+    expect(again).toEqual([
+      {
+        reason: 'ApprovalUsed',
+        message: `spec.approval.statement was used already, by Operation shop/nightly, and an approval is good for one use; ${ASK}`,
+      },
+    ]);
+  });
+
+  it('counts for whose name only looks like that of the one who asked', async () => {
+    await expect(judge(await approved(operation, { approvedBy: 'bobby, rob', requestedBy: 'bob' }))).resolves.toEqual(
+      [],
+    );
   });
 
   it('proves nothing while the cluster does not know the key', async () => {

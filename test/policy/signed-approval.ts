@@ -1,6 +1,8 @@
 import { CompactSign, importJWK, type JWK } from 'jose';
 import { approvedSpecHash, type ApprovalStatement } from '../../src/protocol/approval-statement.ts';
 import { generateSigningKey, type SigningKey } from '../../src/protocol/signing-key.ts';
+import type { Approvable } from '../../src/policy/approval-need.ts';
+import type { ApplicationInstance } from '../../src/resources/application-instance.ts';
 import type { Operation } from '../../src/resources/operation.ts';
 import { CLUSTER_ID } from '../reconcile/manifests.ts';
 
@@ -18,17 +20,18 @@ export function anOperation(
     apiVersion: 'ops.service.io/v1alpha1',
     kind: 'Operation',
     metadata: { name: 'nightly', namespace: 'shop', ...metadata },
-    spec: { template: 'velero-backup', parameters: { keep: 3 }, ...spec },
+    spec: { template: 'velero-backup', parameters: { ttl: '72h' }, ...spec },
   };
 }
 
-export function claimsFor(operation: Operation, change: Partial<ApprovalStatement> = {}): ApprovalStatement {
+export function claimsFor(operation: Approvable, change: Partial<ApprovalStatement> = {}): ApprovalStatement {
   return {
     cluster_id: CLUSTER_ID,
     namespace: operation.metadata.namespace ?? '',
     name: operation.metadata.name,
     specHash: approvedSpecHash(operation.spec),
     approvedBy: 'ada',
+    requestedBy: 'bob',
     iat: SECONDS - 60,
     exp: SECONDS + 3600,
     jti: 'apr-1',
@@ -51,4 +54,17 @@ export async function sign(
 export async function approved(operation: Operation, change: Partial<ApprovalStatement> = {}): Promise<Operation> {
   const statement = await sign(claimsFor(operation, change));
   return { ...operation, spec: { ...operation.spec, approval: { required: true, statement } } };
+}
+
+/** The same of an instance, which carries its approval in an annotation. */
+export async function approvedInstance(
+  instance: ApplicationInstance,
+  change: Partial<ApprovalStatement> = {},
+): Promise<ApplicationInstance> {
+  const { annotations, ...metadata } = instance.metadata;
+  const statement = await sign(claimsFor(instance, change));
+  return {
+    ...instance,
+    metadata: { ...metadata, annotations: { ...annotations, 'app.service.io/approval': statement } },
+  };
 }

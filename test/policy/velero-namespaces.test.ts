@@ -20,9 +20,9 @@ async function judge(template: string, parameters: Record<string, unknown>): Pro
     policy,
     now: NOW,
   });
-  return violations.map(
-    ({ reason, message }) => `${reason}: ${message.replace(/ is not allowed for this cluster.*/, '')}`,
-  );
+  return violations
+    .filter(({ reason }) => reason === 'NamespaceNotAllowed')
+    .map(({ reason, message }) => `${reason}: ${message.replace(/ is not allowed for this cluster.*/, '')}`);
 }
 
 describe('a backup', () => {
