@@ -3,12 +3,16 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../runtime/logger.ts';
 import { startFlux } from './start-flux.ts';
 import { startSandbox } from './start-sandbox.ts';
+import { startVelero } from './start-velero.ts';
+import { startWorkloads } from './start-workloads.ts';
 
-const USAGE = `usage: node src/sandbox/main.ts --kubeconfig FILE [--port N] [--flux]
+const USAGE = `usage: node src/sandbox/main.ts --kubeconfig FILE [--port N] [--flux] [--velero]
 
 Starts a Kubernetes API server in memory, writes its admin's kubeconfig to FILE, and ends at Ctrl-C.
 
-  --flux  with Flux' definitions and a stand-in for its controllers, which plays charts and starts no container
+  --flux    with Flux' definitions, and stand-ins for its controllers and for those of Deployments, StatefulSets, DaemonSets
+            and Jobs, which play charts and pods and start no container
+  --velero  with Velero's kinds and a stand-in for its server, which keeps backups in memory, in the namespace velero
 
 Accounts may do everything: no role or binding limits anybody here, so push mode's probe warns of too many rights.`;
 
@@ -21,6 +25,7 @@ interface Arguments {
   readonly kubeconfig: string;
   readonly port: number;
   readonly flux: boolean;
+  readonly velero: boolean;
 }
 
 function readArguments(): Arguments {
@@ -30,6 +35,7 @@ function readArguments(): Arguments {
         kubeconfig: { type: 'string' },
         port: { type: 'string' },
         flux: { type: 'boolean', default: false },
+        velero: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
@@ -39,7 +45,8 @@ function readArguments(): Arguments {
     }
     const port = Number(values.port ?? 0);
     if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port: a number from 0 to 65535');
-    return { kubeconfig: values.kubeconfig ?? fail('--kubeconfig FILE is missing'), port, flux: values.flux };
+    const { flux, velero } = values;
+    return { kubeconfig: values.kubeconfig ?? fail('--kubeconfig FILE is missing'), port, flux, velero };
   } catch (error) {
     return fail(error instanceof Error ? error.message : String(error));
   }
@@ -52,12 +59,15 @@ async function writePrivately(file: string, text: string): Promise<void> {
   await rename(temporary, file);
 }
 
-const { kubeconfig, port, flux } = readArguments();
+const { kubeconfig, port, flux, velero } = readArguments();
 const stop = Promise.withResolvers<void>();
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => stop.resolve());
 
 await using sandbox = await startSandbox({ port });
-await using _flux = flux ? await startFlux(sandbox, createLogger('sandbox', 'warn')) : undefined;
+const logger = createLogger('sandbox', 'warn');
+await using _flux = flux ? await startFlux(sandbox, logger) : undefined;
+await using _workloads = flux ? await startWorkloads(sandbox, logger) : undefined;
+await using _velero = velero ? await startVelero(sandbox, logger) : undefined;
 await writePrivately(kubeconfig, sandbox.kubeconfig()).catch((error: NodeJS.ErrnoException) =>
   fail(`--kubeconfig ${kubeconfig}: cannot be written (${error.code})`),
 );

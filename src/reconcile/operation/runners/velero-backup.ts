@@ -1,8 +1,17 @@
 import { includedNamespaces, type BackupParameters } from '../../../operation-templates/built-in/velero-namespaces.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import { VELERO_BACKUP, type VeleroBackup } from '../../../resources/velero.ts';
-import type { OperationRun, TemplateRunner } from '../template-runner.ts';
-import { closedNamespace, counts, createOnce, standing, veleroLabels, veleroRef, type VeleroWork } from './velero.ts';
+import type { OperationRun, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
+import {
+  closedNamespace,
+  counted,
+  counts,
+  createOnce,
+  standing,
+  veleroLabels,
+  veleroRef,
+  type VeleroWork,
+} from './velero.ts';
 
 const WORK: VeleroWork = {
   kind: VELERO_BACKUP,
@@ -17,24 +26,29 @@ const INSTANCE_LABEL = 'app.kubernetes.io/instance';
 export const veleroBackupRunner: TemplateRunner = {
   name: 'velero-backup',
   async start(deps, run, signal) {
+    const before = await observe(deps, run, signal);
+    if (before.state !== 'absent') return before.state === 'failed' ? before : undefined;
     const backup = desiredBackup(run);
     const closed = await closedNamespace(WORK, backup.spec.includedNamespaces ?? [], deps, signal);
     return closed ?? (await createOnce(WORK, backup, deps, signal));
   },
-  observe: async (deps, run, signal) =>
-    await standing<VeleroBackup>(WORK, run, deps, signal, {
-      completed: ({ status = {} }) => {
-        const { expiration, progress } = status;
-        const items = progress?.itemsBackedUp === undefined ? '' : `, ${progress.itemsBackedUp} items`;
-        const until = expiration === undefined ? '' : `, kept until ${expiration}`;
-        return `is complete: ${counts(status)}${items}${until}`;
-      },
-      progress: ({ status }) => {
-        const { itemsBackedUp, totalItems } = status?.progress ?? {};
-        return totalItems === undefined ? '' : `: ${itemsBackedUp ?? 0} of ${totalItems} items`;
-      },
-    }),
+  observe,
 };
+
+async function observe(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<RunState> {
+  return await standing<VeleroBackup>(WORK, run, deps, signal, {
+    completed: ({ status = {} }) => {
+      const { expiration, progress } = status;
+      const items = progress?.itemsBackedUp === undefined ? '' : `, ${counted(progress.itemsBackedUp, 'item')}`;
+      const until = expiration === undefined ? '' : `, kept until ${expiration}`;
+      return `is complete: ${counts(status)}${items}${until}`;
+    },
+    progress: ({ status }) => {
+      const { itemsBackedUp, totalItems } = status?.progress ?? {};
+      return totalItems === undefined ? '' : `: ${itemsBackedUp ?? 0} of ${totalItems} items`;
+    },
+  });
+}
 
 function desiredBackup(run: OperationRun): VeleroBackup {
   const parameters = run.parameters as BackupParameters;

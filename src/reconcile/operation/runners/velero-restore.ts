@@ -6,8 +6,8 @@ import {
 import { MANAGED_BY_LABEL } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import { VELERO_BACKUP, VELERO_RESTORE, type VeleroBackup, type VeleroRestore } from '../../../resources/velero.ts';
-import type { FailedTry, OperationRun, RunnerDeps, TemplateRunner } from '../template-runner.ts';
-import { closedNamespace, counts, createOnce, failedTry, refusalOf } from './velero.ts';
+import type { FailedTry, OperationRun, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
+import { closedNamespace, counted, counts, createOnce, failedTry, refusalOf } from './velero.ts';
 import { standing, veleroLabels, veleroNamespaceOf, veleroRef, type VeleroWork } from './velero.ts';
 
 const WORK: VeleroWork = {
@@ -42,6 +42,8 @@ export const NEVER_RESTORED: readonly string[] = [
 export const veleroRestoreRunner: TemplateRunner = {
   name: 'velero-restore',
   async start(deps, run, signal) {
+    const before = await observe(deps, run, signal);
+    if (before.state !== 'absent') return before.state === 'failed' ? before : undefined;
     const parameters = run.parameters as RestoreParameters;
     const own = run.operation.metadata.namespace ?? '';
     return (
@@ -50,19 +52,22 @@ export const veleroRestoreRunner: TemplateRunner = {
       (await createOnce(WORK, desiredRestore(run), deps, signal))
     );
   },
-  observe: async (deps, run, signal) =>
-    await standing<VeleroRestore>(WORK, run, deps, signal, {
-      completed: ({ spec, status = {} }) => {
-        const { progress } = status;
-        const items = progress?.itemsRestored === undefined ? '' : `, ${progress.itemsRestored} items`;
-        return `of Backup ${spec.backupName ?? ''} is complete: ${counts(status)}${items}`;
-      },
-      progress: ({ status }) => {
-        const { itemsRestored, totalItems } = status?.progress ?? {};
-        return totalItems === undefined ? '' : `: ${itemsRestored ?? 0} of ${totalItems} items`;
-      },
-    }),
+  observe,
 };
+
+async function observe(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<RunState> {
+  return await standing<VeleroRestore>(WORK, run, deps, signal, {
+    completed: ({ spec, status = {} }) => {
+      const { progress } = status;
+      const items = progress?.itemsRestored === undefined ? '' : `, ${counted(progress.itemsRestored, 'item')}`;
+      return `of Backup ${spec.backupName ?? ''} is complete: ${counts(status)}${items}`;
+    },
+    progress: ({ status }) => {
+      const { itemsRestored, totalItems } = status?.progress ?? {};
+      return totalItems === undefined ? '' : `: ${itemsRestored ?? 0} of ${totalItems} items`;
+    },
+  });
+}
 
 /** Velero would restore nothing of a backup that is not there or does not hold what is asked for, and call that complete. */
 async function backupIsNotUsable(

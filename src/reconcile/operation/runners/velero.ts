@@ -35,7 +35,7 @@ export function veleroNamespaceOf({ parameters }: OperationRun): string {
   return typeof named === 'string' ? named : DEFAULT_VELERO_NAMESPACE;
 }
 
-/** By these labels a later look knows its own; Velero's garbage collection leaves them alone. */
+/** By these labels a later look knows its own, and an admin whose it is. */
 export function veleroLabels({ operation, policy }: OperationRun): Record<string, string> {
   return { [OPERATION_UID_LABEL]: operation.metadata.uid ?? '', [CLUSTER_ID_LABEL]: policy.clusterId };
 }
@@ -71,7 +71,7 @@ export function refusalOf(
   if (error.reason === KIND_NOT_FOUND) {
     return failedTry(
       work,
-      `the cluster does not serve ${work.kind.apiVersion} ${kind}: Velero is not installed; ${THEN}`,
+      `the cluster does not serve ${work.kind.apiVersion} ${kind}: Velero is not installed; install it, ${THEN}`,
     );
   }
   if (isForbiddenByRbac(error)) {
@@ -163,6 +163,9 @@ export function counts(status: {
   readonly warnings?: number | undefined;
 }): string {
   const { errors = 0, warnings = 0 } = status;
-  const of = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-  return `${of(errors, 'error')}, ${of(warnings, 'warning')}`;
+  return `${counted(errors, 'error')}, ${counted(warnings, 'warning')}`;
+}
+
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
