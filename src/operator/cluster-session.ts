@@ -174,6 +174,7 @@ export class ClusterSession {
       onPlaces: () => this.#jobs.source.lookAgain(),
       onGone: (object) => this.#jobs.objectGone(object),
       onRunning: () => this.#controllersRun(),
+      isReported: (object) => !this.#events.owes(object) && !this.#jobs.owes(object),
     });
   }
 

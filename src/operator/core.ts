@@ -56,6 +56,8 @@ export interface CoreDeps {
   readonly onPlaces: () => void;
   /** An object of a kind that is delivered left the cluster. */
   readonly onGone: (object: KubeObject) => void;
+  /** Whether the control plane has taken all that was said of the object since `onRunning`. */
+  readonly isReported: (object: KubeObject) => boolean;
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
@@ -177,6 +179,7 @@ export class Core {
     this.#signal = signal;
     await this.#loadInventory(signal);
     const { api, reporter, recorder, clock, random, logger, policy, keyRing, onNotOpened } = this.#deps;
+    let isRunning = false;
     const reconciler = startReconciler({
       api,
       inventory: this.#inventory,
@@ -198,6 +201,7 @@ export class Core {
         this.#sync.noteChange(object, isGone);
         if (isGone) this.#deps.onGone(object);
       },
+      isReported: (operation) => isRunning && this.#deps.isReported(operation),
       onNamespace: (name) => {
         if (policy().allowedNamespaces.includes(name)) this.#lookAgain();
       },
@@ -209,6 +213,7 @@ export class Core {
           const ends = endsToRepeat(this.#inventory.allDeleted(), this.#lastAnswer, policy().mode);
           for (const end of ends) reporter.statusChanged(end);
           this.#deps.onRunning();
+          isRunning = true;
         },
         () => undefined,
       );

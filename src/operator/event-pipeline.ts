@@ -5,6 +5,7 @@ import { Sequence, type SequenceDeps } from '../events/report/sequence.ts';
 import type { ClusterApi } from '../kube/cluster-api.ts';
 import type { Condition } from '../protocol/condition.ts';
 import type { AgentEvent } from '../protocol/event.ts';
+import type { KubeObject } from '../resources/kube-object.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -73,6 +74,11 @@ export class EventPipeline implements Reporter {
 
   statusChanged(change: StatusChange): void {
     this.#reporter.statusChanged(change);
+  }
+
+  /** Whether the control plane has not yet taken all that was said of the object. */
+  owes({ metadata }: KubeObject): boolean {
+    return this.#batcher.owes(metadata.uid ?? '');
   }
 
   intervalChanged(): void {

@@ -22,6 +22,7 @@ import { TEMPLATE_RUNNERS } from './operation/runners.ts';
 import type { TemplateRunner } from './operation/template-runner.ts';
 import type { NamespaceGrants } from './pass.ts';
 import { sourceOf } from './status-source.ts';
+import type { ApprovalMemory } from './take-approval.ts';
 import { ToldSources } from './told-sources.ts';
 import { UnwrittenStatus } from './unwritten-status.ts';
 import { Watched } from './watched.ts';
@@ -51,6 +52,8 @@ export interface ReconcilerDeps {
   /** An object of a kind that sources deliver changed or is gone. */
   readonly onDelivered?: (object: KubeObject, isGone: boolean) => void;
   readonly onNamespace?: (namespace: string) => void;
+  /** Where it is written down that an approval is used; absent: nobody remembers. */
+  readonly approvals?: ApprovalMemory;
   /** What operations can do here (default: every template that this version has). */
   readonly runners?: readonly TemplateRunner[];
   /** Whether the control plane has taken all that was said of an operation (default: it has). */

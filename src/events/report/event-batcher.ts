@@ -59,6 +59,11 @@ export class EventBatcher {
     return this.#buffer.size;
   }
 
+  /** Whether the control plane has not yet taken all that was said of the object of this UID. */
+  owes(uid: string): boolean {
+    return this.#snapshotDue || this.#buffer.isAbout(uid);
+  }
+
   enqueue(event: AgentEvent): void {
     this.#buffer.push(event);
     this.#noteDrops();

@@ -37,6 +37,11 @@ export class EventBuffer {
     this.#dropped += 1;
   }
 
+  /** Whether anything about the object of this UID still waits. */
+  isAbout(uid: string): boolean {
+    return this.#entries.some(({ event }) => event.resourceRef.uid === uid);
+  }
+
   /** The oldest entries, which stay until `remove`: what is dropped meanwhile is simply not there any more. */
   peek(count: number): readonly BufferedEvent[] {
     return this.#entries.slice(0, count);

@@ -51,6 +51,12 @@ export class JobDesk {
     return [...this.#open.values()];
   }
 
+  /** Whether a job that is about this object has not been answered for yet. */
+  isOpenFor(ref: ObjectRef): boolean {
+    const key = objectKey(ref);
+    return this.list().some(({ subject }) => subject !== undefined && objectKey(subject.ref) === key);
+  }
+
   /** A job that is in the journal: what is to be done for it first depends on how far it has come. */
   admit(open: OpenJob): void {
     const { id } = open.job;

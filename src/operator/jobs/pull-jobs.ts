@@ -8,7 +8,7 @@ import type { Condition } from '../../protocol/condition.ts';
 import type { Job } from '../../protocol/job.ts';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { Cluster } from '../../resources/cluster.ts';
-import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
+import { refOf, type KubeObject, type ObjectRef } from '../../resources/kube-object.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -142,6 +142,11 @@ export class PullJobs implements Reporter {
 
   statusChanged(change: StatusChange): void {
     this.#desk.statusChanged(change);
+  }
+
+  /** Whether a job that brought the object has not been answered for yet. */
+  owes(object: KubeObject): boolean {
+    return this.#desk.isOpenFor(refOf(object));
   }
 
   /** An object of a kind that is delivered left the cluster. */

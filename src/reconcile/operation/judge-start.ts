@@ -4,6 +4,7 @@ import { refusalText, type PolicySituation, type PolicyViolation } from '../../p
 import type { Operation } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { sourceIsStale, type SourceMemory } from '../stale-source.ts';
+import { knownUses, takeApproval, type ApprovalMemory } from '../take-approval.ts';
 import { writesArePaused } from '../write-checks.ts';
 import type { Verdict } from './decide-operation.ts';
 import { hasRunBefore } from './has-run-before.ts';
@@ -13,14 +14,24 @@ import type { OperationRun, TemplateRunner } from './template-runner.ts';
 export interface StartSituation extends PolicySituation {
   readonly memory: SourceMemory;
   readonly runnerOf: (template: RunPlan['template']) => TemplateRunner | undefined;
-  /** The run as its runner sees it, by a plan that has not begun; undefined where the namespace is not known. */
-  readonly runOf: (plan: RunPlan) => OperationRun | undefined;
-  /** Uses the approval, where one is needed: it is written down before it counts. Asked last. @throws KubeError */
-  readonly useApproval?: (operation: Operation, situation: PolicySituation) => Promise<readonly PolicyViolation[]>;
+  /** The run as its runner sees it, by a plan that has not begun. */
+  readonly runOf: (plan: RunPlan) => OperationRun;
+  /** Where it is written down that an approval is used; absent: nobody remembers. */
+  readonly approvals?: ApprovalMemory;
 }
 
-/** Of the approval alone: it was used at the first start, and that it has ended since stops nothing. */
-const FOR_THE_FIRST_TRY: readonly Reason[] = [Reason.ApprovalMissing, Reason.ApprovalInvalid];
+/**
+ * What a further try is not held against: its plan and its approval are those of the first, whatever became of the template
+ * and of the approval's time since.
+ */
+const FOR_THE_FIRST_TRY: readonly Reason[] = [
+  Reason.ApprovalMissing,
+  Reason.ApprovalInvalid,
+  Reason.ApprovalUsed,
+  Reason.TemplateChanged,
+  Reason.TemplateNotSupported,
+  Reason.ParametersInvalid,
+];
 
 /**
  * Whether a try of the operation may begin now, by all that holds at this moment. A further try runs by the plan of the
@@ -32,8 +43,9 @@ export async function judgeStart(
   operation: Operation,
   standing: Standing,
   situation: StartSituation,
+  signal: AbortSignal,
 ): Promise<Verdict> {
-  const { memory, namespace, policy, runnerOf } = situation;
+  const { memory, namespace, policy, runnerOf, approvals } = situation;
   const isFirst = standing.kind !== 'running';
   const pause = writesArePaused(policy, namespace, operation);
   if (pause !== undefined) return barred(Reason.Paused, pause.message);
@@ -41,7 +53,7 @@ export async function judgeStart(
     ? (hasRunBefore(operation, memory) ?? sourceIsStale(operation, memory, policy)?.message)
     : undefined;
   if (stale !== undefined) return barred(Reason.StaleSource, stale);
-  const found = await checkOperation(operation, situation);
+  const found = await checkOperation(operation, { ...situation, ...knownUses(approvals) });
   const violations = isFirst ? found : found.filter(({ reason }) => !FOR_THE_FIRST_TRY.includes(reason));
   if (violations.length > 0) return refused(violations);
   const plan = standing.kind === 'running' ? standing.plan : planOf(operation, situation);
@@ -52,10 +64,10 @@ export async function judgeStart(
   if (runner === undefined) {
     return barred(Reason.TemplateNotSupported, `this operator version does not run template ${plan.template}`);
   }
-  const run = situation.runOf(plan);
-  const own = run === undefined ? [] : (runner.violations?.(run) ?? []);
+  const own = runner.violations?.(situation.runOf(plan)) ?? [];
   if (own.length > 0) return refused(own);
-  const unapproved = isFirst ? ((await situation.useApproval?.(operation, situation)) ?? []) : [];
+  // Last of all: what is used here is used up.
+  const unapproved = isFirst ? (await takeApproval(approvals, operation, situation, signal)).violations : [];
   return unapproved.length > 0 ? refused(unapproved) : { kind: 'may run', plan };
 }
 

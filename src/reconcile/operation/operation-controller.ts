@@ -4,7 +4,6 @@ import { isDenied } from '../../kube/read-failure.ts';
 import type { WorkResult } from '../../kube/work-queue.ts';
 import { BUILT_IN_TEMPLATES } from '../../operation-templates/built-in-templates.ts';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
-import type { PolicySituation, PolicyViolation } from '../../policy/policy-violation.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -13,6 +12,7 @@ import type { ClusterEventRecorder } from '../application-instance/instance-pass
 import type { InventorySaver } from '../inventory-saver.ts';
 import type { Inventory } from '../inventory.ts';
 import { sourceOf } from '../status-source.ts';
+import type { ApprovalMemory } from '../take-approval.ts';
 import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
@@ -42,12 +42,8 @@ export interface OperationDeps {
   readonly recorder?: ClusterEventRecorder;
   /** Whether the control plane has taken all that was said of the object (default: it has). */
   readonly isReported?: (operation: Operation) => boolean;
-  /** Uses the approval of an operation, where it needs one. @throws KubeError */
-  readonly useApproval?: (
-    operation: Operation,
-    situation: PolicySituation,
-    signal: AbortSignal,
-  ) => Promise<readonly PolicyViolation[]>;
+  /** Where it is written down that an approval is used; absent: nobody remembers. */
+  readonly approvals?: ApprovalMemory;
 }
 
 /** The kinds that an operation is judged by. */
@@ -126,19 +122,12 @@ function effectsOf(
     random,
     judge: async (operation, standing) => {
       const now = clock.now();
-      const useApproval = deps.useApproval;
-      return await judgeStart(operation, standing, {
-        namespace: inside,
-        policy,
-        now,
-        memory: deps.inventory,
-        runnerOf,
-        runOf: (plan) =>
-          runOf(operation, { kind: 'running', plan, attempt: 1, isBegun: false, startedAt: now, said: '' }),
-        ...(useApproval === undefined
-          ? {}
-          : { useApproval: async (asked, situation) => await useApproval(asked, situation, signal) }),
-      });
+      const { approvals } = deps;
+      const plannedRun = (plan: RunPlan): OperationRun =>
+        runOf(operation, { kind: 'running', plan, attempt: 1, isBegun: false, startedAt: now, said: '' });
+      const memory = { memory: deps.inventory, ...(approvals === undefined ? {} : { approvals }) };
+      const situation = { namespace: inside, policy, now, runnerOf, runOf: plannedRun, ...memory };
+      return await judgeStart(operation, standing, situation, signal);
     },
     write: async (operation, status, ifDenied) =>
       await save(deps, operations, operation, { status, ...(ifDenied === undefined ? {} : { ifDenied }) }, signal),
