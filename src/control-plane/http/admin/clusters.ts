@@ -23,6 +23,7 @@ import { changeGitSettings, gitSettingsText, refuseWithoutGit } from './git-chan
 import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { refuseOperatorVersion } from './operator-version.ts';
+import { requireProjectable, unknownTemplateWarnings } from '../../projected-templates.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
 /** `POST`, `GET /clusters`; `GET`, `PATCH /clusters/{id}`. */
@@ -31,7 +32,9 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     const admin = adminOf(request);
     const created = await createCluster(deps, admin, request.body);
     const { row, registration } = created;
-    const warnings = warningsOf(created);
+    const { id: organizationId } = admin.organization;
+    const named = request.body.allowedOperationTemplates;
+    const warnings = [...warningsOf(created), ...(await unknownTemplateWarnings(deps.store.db, organizationId, named))];
     return await reply.code(201).send({
       cluster: await viewCluster(deps, row, admin.organization.name),
       registrationToken: registration.token.expose(),
@@ -66,6 +69,8 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     const { id, changed } = await deps.store.write(async (trx) => {
       const row = await requireCluster(trx, organization.id, request.params.cluster);
       if (request.body.git !== undefined) refuseWithoutGit(row);
+      const named = request.body.allowedOperationTemplates;
+      if (named !== undefined) await requireProjectable(trx, organization.id, named);
       const change = changeOf(row, request.body, await findSettings(trx, organization.id));
       const fields = new Set(Object.keys(change).map((column) => column.replace('own_', '')));
       if (Object.keys(change).length === 0) return { id: row.id, changed: false };
@@ -124,7 +129,10 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
       deps.wakeups.notify(PROPOSALS_TOPIC);
     }
     const row = await requireCluster(deps.store.db, organization.id, id);
-    return await reply.send(await viewCluster(deps, row, organization.name));
+    const named = request.body.allowedOperationTemplates ?? [];
+    const warnings = await unknownTemplateWarnings(deps.store.db, organization.id, named);
+    const view = await viewCluster(deps, row, organization.name);
+    return await reply.send(warnings.length === 0 ? view : { ...view, warnings });
   });
 }
 
@@ -161,6 +169,7 @@ function changeOf(row: ClusterRow, body: PatchCluster, settings: OrganizationSet
     allowed_namespaces: json(body.allowedNamespaces),
     allowed_catalog_entries: json(body.allowedCatalogEntries),
     allowed_operation_templates: json(body.allowedOperationTemplates),
+    approval_namespaces: namespacesChange(row, body.approvalNamespaces),
     ...changeOfIntervals(row, body, settings),
     security: body.security === undefined ? undefined : json({ ...securityOf(row), ...body.security }),
     git_settings: body.git === undefined ? undefined : changeGitSettings(row.git_settings, body.git),
@@ -175,6 +184,13 @@ function changeOf(row: ClusterRow, body: PatchCluster, settings: OrganizationSet
       ([column, value]) => value !== undefined && value !== row[column as keyof ClusterChange],
     ),
   );
+}
+
+/** None is stored as none, whichever way it is said. */
+function namespacesChange(row: ClusterRow, wanted: readonly string[] | undefined): string | null | undefined {
+  if (wanted === undefined) return undefined;
+  const text = wanted.length === 0 ? null : JSON.stringify(wanted);
+  return text === row.approval_namespaces ? undefined : text;
 }
 
 /** What was set on the cluster, and what holds for it: its organization's where it sets nothing. */

@@ -7,6 +7,7 @@ import { hashToken, mintToken } from '../../../protocol/token.ts';
 import type { Secret } from '../../../runtime/secret.ts';
 import { DEFAULT_SECURITY } from '../../cluster-settings.ts';
 import { effectiveIntervals, findSettings } from '../../organization-settings.ts';
+import { requireProjectable } from '../../projected-templates.ts';
 import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { expireRegistrationTokens, findDeletedCluster } from '../../store/cluster-admin.ts';
@@ -76,9 +77,10 @@ export async function createCluster(
     }
   }
   try {
-    const made = await deps.store.write(
-      async (trx) => await insertCluster(trx, deps, admin, body, { id, repositoryName, gitSettings, pushCredential }),
-    );
+    const made = await deps.store.write(async (trx) => {
+      await requireProjectable(trx, admin.organization.id, body.allowedOperationTemplates);
+      return await insertCluster(trx, deps, admin, body, { id, repositoryName, gitSettings, pushCredential });
+    });
     return { ...made, madeRepository, hasPushCredential: pushCredential !== undefined };
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;

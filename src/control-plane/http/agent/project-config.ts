@@ -2,7 +2,9 @@ import type { Kysely } from 'kysely';
 import type { AgentConfig, GitSourceConfig, ProjectedCatalogEntry } from '../../../protocol/agent-config.ts';
 import { ChartSource, withoutCredentials } from '../../../protocol/chart.ts';
 import { compileParser } from '../../../protocol/parse.ts';
+import { projectApprovals } from '../../approvals/project-approvals.ts';
 import { intervalsOf, namesIn, securityOf } from '../../cluster-settings.ts';
+import { definitionsOf } from '../../projected-templates.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 import { findSigningKeyEndorsements, findSigningKeys, publicJwkOf } from '../../store/signing-keys.ts';
 import type { Agent } from './authenticate.ts';
@@ -20,11 +22,15 @@ export async function projectConfig(
 ): Promise<AgentConfig> {
   const keys = await findSigningKeys(db, cluster.id);
   const endorsements = await findSigningKeyEndorsements(db, cluster.id);
+  const approvals = await projectApprovals(db, cluster);
+  const definitions = await definitionsOf(db, cluster);
   return {
     cluster_id: cluster.id,
     allowed_namespaces: namesIn(cluster.allowed_namespaces),
     catalog_entries: await projectCatalog(db, cluster),
     operation_templates: namesIn(cluster.allowed_operation_templates),
+    ...(approvals === undefined ? {} : { approvals }),
+    ...(definitions.length === 0 ? {} : { operation_template_definitions: definitions }),
     connectivity_mode: cluster.connectivity_mode,
     delivery_epoch: cluster.delivery_epoch,
     intervals: intervalsOf(cluster),
