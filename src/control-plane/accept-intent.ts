@@ -8,6 +8,7 @@ import type { IntentRequest } from '../intent/intent-request.ts';
 import { renderIntent, type RenderInputs } from '../intent/render.ts';
 import { AppError } from '../protocol/app-error.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { APPROVAL_BYTES, approvalNeeded, requestApproval, specHashOf } from './approvals/request-approval.ts';
 import { requestHash } from './request-hash.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
 import { baseOf } from './intent-base.ts';
@@ -23,7 +24,7 @@ import type { Store } from './store/open-store.ts';
 import { findOrganization } from './store/organizations.ts';
 import { reportedGenerationOf } from './store/reported-generations.ts';
 import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
-import type { Database } from './store/schema.ts';
+import type { Database, IntentRow } from './store/schema.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
 import { requireValuesFit, valuesToCheck, type UncheckedValues } from './require-values-fit.ts';
 import type { ValuesChecker } from './values-checker.ts';
@@ -53,6 +54,8 @@ export interface IntentSubmission {
   readonly clusterId: string;
   readonly request: IntentRequest;
   readonly requestedBy: string;
+  /** Hash of the admin token that asked. */
+  readonly requestedWith?: string;
   /** `Idempotency-Key` of the request. */
   readonly requestKey: string | undefined;
 }
@@ -113,7 +116,7 @@ async function acceptIn(
   const kind = targetKindOf(action);
   const last = await lastIntentOf(trx, { clusterId, kind, namespace, name });
   generationIsAsExpected(submission.request, last);
-  const { standing, undecided } = await baseOf(trx, submission.request, cluster, last);
+  const { standing, ...others } = await baseOf(trx, submission.request, cluster, last);
   const organization = await findOrganization(trx, cluster.organization_id);
   const keys = { ...cluster, recovery_public_key: organization?.recovery_public_key ?? null };
   if (sealing !== undefined && keysAreOlder(sealing, keys)) return 'keys changed';
@@ -124,7 +127,7 @@ async function acceptIn(
     request.catalogEntry === undefined
       ? undefined
       : await findCatalogEntry(trx, cluster.organization_id, request.catalogEntry);
-  throwIfRefused(intentViolations(request, cluster, entry, { standing, undecided }));
+  throwIfRefused(intentViolations(request, cluster, entry, { standing, ...others }));
   const sealed = valuesToStore(request, sealing, keys, standing, carried);
 
   const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
@@ -132,7 +135,10 @@ async function acceptIn(
   const now = deps.clock.now();
   const record = recordOf(request, sealed, submission.requestedBy, generation, now, deps.randomBytes);
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
-  throwIfTooLarge(request, renderIntent(record, target, renderInputsOf(entry)), SIGNATURE_BYTES);
+  const approval = await approvalNeeded(trx, cluster, record);
+  const inputs = { ...renderInputsOf(entry), ...approval?.inputs };
+  const rendered = renderIntent(record, target, inputs);
+  throwIfTooLarge(request, rendered, SIGNATURE_BYTES + (approval === undefined ? 0 : APPROVAL_BYTES));
   // After the size, which bounds what a check may be of.
   const isWhole = request.sealedValues === undefined && carried === undefined;
   const unchecked = valuesToCheck(request, cluster.organization_id, entry, isWhole);
@@ -141,7 +147,7 @@ async function acceptIn(
   // Delivery goes by this time, so it never runs backwards for one object, whatever the clock does.
   const nowText = now.toISOString();
   const acceptedAt = last !== undefined && last.accepted_at > nowText ? last.accepted_at : nowText;
-  await insertIntent(trx, {
+  const row: IntentRow = {
     id: record.id,
     organization_id: cluster.organization_id,
     cluster_id: clusterId,
@@ -156,13 +162,21 @@ async function acceptIn(
     reason: null,
     requested_by: submission.requestedBy,
     recovery_values: sealed.recoveryValues ?? null,
-    render_inputs: null,
+    // What is looked at and approved is what is delivered, whatever becomes of the catalog meanwhile.
+    render_inputs: approval?.held.awaits_approval === 1 ? JSON.stringify(inputs) : null,
     awaits_approval: null,
     accepted_at: acceptedAt,
     delivered_at: null,
     applied_at: null,
     ready_at: null,
-  });
+    ...approval?.held,
+  };
+  await insertIntent(trx, row);
+  if (approval !== undefined) {
+    const { requestedWith } = submission;
+    const { required } = approval;
+    await requestApproval(trx, row, { required, specHash: specHashOf(rendered), requestedWith, now });
+  }
   await appendAudit(trx, {
     organizationId: cluster.organization_id,
     at: acceptedAt,

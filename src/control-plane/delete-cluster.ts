@@ -92,7 +92,12 @@ async function deleteRows(trx: Kysely<Database>, clusterId: string): Promise<voi
     .deleteFrom('proposal_reviews')
     .where('proposal_id', 'in', (eb) => eb.selectFrom('proposals').select('id').where('cluster_id', '=', clusterId))
     .execute();
+  await trx
+    .deleteFrom('approval_reviews')
+    .where('approval_id', 'in', (eb) => eb.selectFrom('approvals').select('id').where('cluster_id', '=', clusterId))
+    .execute();
   for (const table of [
+    'approvals',
     'proposals',
     'mode_handovers',
     'mode_switches',

@@ -3,6 +3,7 @@ import type { Rendered } from '../intent/rendered.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { holdUnapproved } from './approvals/hold-unapproved.ts';
 import { byTarget } from './by-target.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
 import { numberOn } from './jobs/number-on.ts';
@@ -198,7 +199,9 @@ export class DeliveryLoop {
       batch.map(({ id }) => id),
       clock.now().toISOString(),
     );
-    if (numberedOn.length > 0) return { unfinished: undefined, failed: [], done: [], isAlone: true };
+    const unapproved = numberedOn.length > 0 ? [] : await holdUnapproved(this.#deps, batch);
+    if (numberedOn.length + unapproved.length > 0)
+      return { unfinished: undefined, failed: [], done: [], isAlone: true };
     const { rendered, refused } = await renderQueued(store.db, batch);
     const inputs = new Map(rendered.map((one) => [one.intent.id, JSON.stringify(one.inputs ?? {})]));
     const waiting = new Map(

@@ -1,3 +1,5 @@
+import type { ApprovalStatement } from '../protocol/approval-statement.ts';
+import { signApproval } from '../protocol/sign-approval.ts';
 import { signPayload, type PayloadContext } from '../protocol/payload-signature.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
@@ -37,6 +39,13 @@ export class PayloadSigner {
     const row = (await this.#current(clusterId)) ?? (await this.#first(clusterId));
     const key = { kid: row.kid, privateJwk: await this.#open(row) };
     return await signPayload({ payload, key, header: { ...header, cluster_id: clusterId } });
+  }
+
+  /** An approval, with the key that signed it. */
+  async approve(claims: ApprovalStatement): Promise<{ readonly statement: string; readonly kid: string }> {
+    const row = (await this.#current(claims.cluster_id)) ?? (await this.#first(claims.cluster_id));
+    const key = { kid: row.kid, privateJwk: await this.#open(row) };
+    return { statement: await signApproval(claims, key), kid: row.kid };
   }
 
   async #current(clusterId: string): Promise<SigningKeyRow | undefined> {

@@ -5,7 +5,7 @@ import type { QueuedIntent } from './store/delivery-queue.ts';
 import type { Held } from './store/exclusive.ts';
 import type { Store } from './store/open-store.ts';
 import { takeReceipt } from './proposals/take-receipt.ts';
-import { configTopic, DELIVERY_TOPIC, MODES_TOPIC, PROPOSALS_TOPIC } from './topics.ts';
+import { APPROVALS_TOPIC, configTopic, DELIVERY_TOPIC, MODES_TOPIC, PROPOSALS_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
 export type FinalReceipt = Exclude<Receipt, { state: 'retry' }>;
@@ -72,7 +72,10 @@ export class ReceiptWriter {
       });
       for (const clusterId of changed) wakeups.notify(configTopic(clusterId));
       // Branches and requests of what was proposed, merged or closed.
-      if (stored.some(isUnderReview)) wakeups.notify(PROPOSALS_TOPIC);
+      if (stored.some(isUnderReview)) {
+        wakeups.notify(PROPOSALS_TOPIC);
+        wakeups.notify(APPROVALS_TOPIC);
+      }
       if (stored.some(({ intent }) => intent.handover !== null)) wakeups.notify(MODES_TOPIC);
       // What was taken before a fence is to be brought by another way.
       if (stored.length < taken.length) wakeups.notify(DELIVERY_TOPIC);

@@ -6,6 +6,7 @@ import { MAX_MANIFEST_BYTES } from '../intent/rendered.ts';
 import { renderIntent, type RenderInputs } from '../intent/render.ts';
 import type { EventSource } from '../protocol/event.ts';
 import { renderInputsOf } from './accept-intent.ts';
+import { approvalsOfIntents } from './store/approvals.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import type { QueuedIntent } from './store/delivery-queue.ts';
 import { reportedWhen } from './store/reported-when.ts';
@@ -28,18 +29,28 @@ export async function renderQueued(db: Kysely<Database>, batch: readonly QueuedI
   const entries = new Map<string, StoredCatalogEntry | undefined>();
   const rendered: DeliveryItem[] = [];
   const refused: Extract<Receipt, { state: 'refused' }>[] = [];
+  const approvals = await approvalsOfIntents(
+    db,
+    batch.map(({ id }) => id),
+  );
   const inputsNow = async (queued: QueuedIntent, record: IntentRecord): Promise<RenderInputs> => {
     const entryKey = `${queued.organization_id} ${record.catalogEntry}`;
     if (record.catalogEntry !== undefined && !entries.has(entryKey)) {
       entries.set(entryKey, await findCatalogEntry(db, queued.organization_id, record.catalogEntry));
     }
     const uid = record.action === 'uninstall' ? await uidOf(db, queued) : undefined;
-    return { ...renderInputsOf(entries.get(entryKey)), ...(uid === undefined ? {} : { uid }) };
+    return {
+      ...renderInputsOf(entries.get(entryKey)),
+      ...(uid === undefined ? {} : { uid }),
+      ...(approvals.has(queued.id) ? { approval: { required: true } } : {}),
+    };
   };
   for (const queued of batch) {
     const record = parseExactJson(queued.record) as IntentRecord;
     const isHandover = queued.handover !== null;
-    const inputs = (isHandover ? inputsKept(queued) : undefined) ?? (await inputsNow(queued, record));
+    // What was approved is delivered as it was looked at.
+    const isKept = isHandover || approvals.get(queued.id)?.state === 'approved';
+    const inputs = (isKept ? inputsKept(queued) : undefined) ?? (await inputsNow(queued, record));
     const target = { clusterId: queued.cluster_id, slug: queued.slug, deliveryEpoch: queued.delivery_epoch };
     try {
       const one = renderIntent(record, target, inputs);

@@ -20,7 +20,7 @@ import {
   revokeSigningKeyRow,
   signingKeyContext,
 } from './store/signing-keys.ts';
-import { configTopic } from './topics.ts';
+import { APPROVALS_TOPIC, configTopic } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
 export interface SigningKeyDeps {
@@ -110,7 +110,10 @@ export async function revokeSigningKey(
     });
     return true;
   });
-  if (revoked) wakeups.notify(configTopic(cluster.id));
+  if (!revoked) return;
+  wakeups.notify(configTopic(cluster.id));
+  // What it approved is signed again.
+  wakeups.notify(APPROVALS_TOPIC);
 }
 
 /** Compact JWS over the RFC 8785 form of the public JWK, by the key before it. */

@@ -4,6 +4,9 @@ export const DELIVERY_TOPIC = 'delivery';
 /** Notified when a proposal changed: branches, Git hosts and merges that are due are looked at. */
 export const PROPOSALS_TOPIC = 'proposals';
 
+/** Notified when something was approved, or a signing key was revoked: statements are signed, and what fell is ended. */
+export const APPROVALS_TOPIC = 'approvals';
+
 /** Notified when messages for the discussion channel's webhooks were stored. */
 export const CHANNEL_TOPIC = 'channel';
 

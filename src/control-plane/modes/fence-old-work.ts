@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { approveByMerge } from '../approvals/approve-by-merge.ts';
 import { reopenDelivered } from '../proposals/reopen-delivered.ts';
 import { happen } from '../proposals/take-receipt.ts';
 import { UNDECIDED } from '../store/proposals.ts';
@@ -103,6 +104,7 @@ async function closeProposal(
   const isApproved = proposal.state === 'merging';
   const detail = isApproved ? `${MODE_SWITCHED}: it was approved, and its intent goes by the new way` : why;
   const cause = { news: 'ProposalSuperseded', detail } as const;
+  if (isApproved) await approveByMerge(trx, proposal.intent_id, new Date(at));
   await happen(trx, proposal, { kind: 'overtaken', isDelivered: true }, new Date(at), cause);
   await trx
     .updateTable('intents')

@@ -35,6 +35,8 @@ export async function unproposedOf(
     .where('cluster_id', '=', cluster.id)
     .where('state', '=', 'accepted')
     .where('render_inputs', 'is', null)
+    // Approved by the API, wherever the cluster is then.
+    .where('awaits_approval', 'is', null)
     .where('id', 'not in', (eb) =>
       eb
         .selectFrom('proposals')

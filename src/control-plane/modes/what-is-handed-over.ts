@@ -179,6 +179,7 @@ async function objectsToGo(db: Kysely<Database>, clusterId: string): Promise<Map
     .select(['target_kind', 'namespace', 'name', 'generation'])
     .where('cluster_id', '=', clusterId)
     .where('state', '=', 'accepted')
+    .where('awaits_approval', 'is', null)
     .where('action', '=', 'uninstall')
     .orderBy('generation')
     .execute();

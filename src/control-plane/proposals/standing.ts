@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
+import { requirementIn, requirementsOf, subjectOf } from '../approvals/requirements.ts';
 import { gitSettingsOf, strictest, type RequiredApprovals } from '../git/git-settings.ts';
 import { listAdminTokens } from '../store/admin-tokens.ts';
+import { approvalsOfIntents } from '../store/approvals.ts';
 import { pinsIn, reviewsOf } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalReviewRow, ProposalRow } from '../store/schema.ts';
 import type { CountedReview, Holders } from './count-approvals.ts';
@@ -35,6 +37,7 @@ export async function standingsOf(
   );
   const clusters = await clustersOf(db, [...new Set(rows.map((row) => row.cluster_id))]);
   const hosts = await hostsOf(db, [...new Set(rows.map((row) => row.repository_id))]);
+  const needed = await neededBesides(db, rows);
   const holders = new Map<string, Holders>();
   for (const organizationId of new Set(rows.map((row) => row.organization_id))) {
     const names = rows.flatMap(({ id }) => (reviews.get(id) ?? []).map(({ actor }) => actor));
@@ -46,8 +49,12 @@ export async function standingsOf(
     const reviewRows = reviews.get(row.id) ?? [];
     const { requiredApprovals, merge } = gitSettingsOf(cluster);
     const { required_approvals: then } = row;
-    const required =
-      then === null ? requiredApprovals : strictest(JSON.parse(then) as RequiredApprovals, requiredApprovals);
+    // Merging is approving: what the operation, the catalog entry or the namespace asks for is asked for here too.
+    const asked = [requiredApprovals, ...(needed.get(row.intent_id) ?? [])];
+    const required = asked.reduce(
+      strictest,
+      then === null ? requiredApprovals : (JSON.parse(then) as RequiredApprovals),
+    );
     return [
       {
         row,
@@ -88,6 +95,27 @@ export async function holdersOf(
   const tokens = await listAdminTokens(db, organizationId, { names });
   return new Map(
     tokens.map(({ name, token_hash: token, roles }) => [name, { token, roles: JSON.parse(roles ?? '[]') as string[] }]),
+  );
+}
+
+/** By intent: the approvals that it needed when it was accepted, and those that it needs now. */
+async function neededBesides(
+  db: Kysely<Database>,
+  rows: readonly ProposalRow[],
+): Promise<Map<string, RequiredApprovals[]>> {
+  const ids = rows.map(({ intent_id: id }) => id);
+  const approvals = await approvalsOfIntents(db, ids);
+  const intents = await db
+    .selectFrom('intents')
+    .select(['id', 'organization_id', 'cluster_id', 'record'])
+    .where('id', 'in', ids)
+    .execute();
+  const current = await requirementsOf(db, intents.map(subjectOf));
+  return new Map(
+    intents.map(({ id }, index) => {
+      const [then, now] = [approvals.get(id), current[index]];
+      return [id, [...(then === undefined ? [] : [requirementIn(then.required)]), ...(now === undefined ? [] : [now])]];
+    }),
   );
 }
 

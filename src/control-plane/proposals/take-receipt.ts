@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { BlobPin, Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
 import { gitSettingsOf } from '../git/git-settings.ts';
+import { approveByMerge } from '../approvals/approve-by-merge.ts';
 import { lockProposal, olderProposals, pinsIn, proposalsOfIntents, updateProposal } from '../store/proposals.ts';
 import { storeHandoverReceipt } from '../store/mode-handovers.ts';
 import { storeReceipt, type DeliveredIntent } from '../store/receipts.ts';
@@ -89,8 +90,20 @@ async function store(
         set: { merged_commit: receipt.commit ?? null },
       });
       await overtake(trx, intent, true, now);
-      return await storeReceipt(trx, intent, receipt, at);
+      return await storeMerged(trx, intent, receipt, now);
   }
+}
+
+/** What was merged is approved by that. */
+async function storeMerged(
+  trx: Kysely<Database>,
+  intent: ReviewedIntent,
+  receipt: Extract<Receipt, { readonly state: 'delivered' }>,
+  now: Date,
+): Promise<boolean> {
+  const isConfigChanged = await storeReceipt(trx, intent, receipt, now.toISOString());
+  await approveByMerge(trx, intent.id, now);
+  return isConfigChanged;
 }
 
 async function openProposal(

@@ -41,6 +41,7 @@ export type ClusterChange = Pick<
   | 'allowed_namespaces'
   | 'allowed_catalog_entries'
   | 'allowed_operation_templates'
+  | 'approval_namespaces'
   | 'intervals'
   | 'own_intervals'
   | 'security'

@@ -3,11 +3,11 @@ import type { Store } from './open-store.ts';
 import type { Database } from './schema.ts';
 
 const MAX_REASON = 600;
-const PREFIX = 'Waiting: ';
+export const WAITING = 'Waiting: ';
 
 /** What `reason` is once an intent waits no more: any other reason stays. */
 export function withoutWaiting(): RawBuilder<string | null> {
-  return sql<string | null>`CASE WHEN reason LIKE ${`${PREFIX}%`} THEN NULL ELSE reason END`;
+  return sql<string | null>`CASE WHEN reason LIKE ${`${WAITING}%`} THEN NULL ELSE reason END`;
 }
 
 /**
@@ -21,7 +21,7 @@ export async function storeWaitingReasons(
   if (why.size === 0) return;
   const known = await accepted(store.db, [...why.keys()]);
   const changed = known.flatMap(({ id, reason }) => {
-    const now = `${PREFIX}${why.get(id) ?? ''}`.slice(0, MAX_REASON);
+    const now = `${WAITING}${why.get(id) ?? ''}`.slice(0, MAX_REASON);
     return now === reason ? [] : [{ id, reason: now }];
   });
   if (changed.length === 0) return;

@@ -32,18 +32,22 @@ function hasEnded({ state }: LastIntent): boolean {
 
 function explain({ action, namespace, name }: IntentRequest, undecided: string | undefined): string {
   const what = `${namespace}/${name}`;
-  const proposed = undecided === undefined ? undefined : `${what} is only proposed on this cluster (${undecided})`;
+  const isApproval = undecided?.startsWith('apr-') === true;
+  const proposed =
+    undecided === undefined
+      ? undefined
+      : `${what} ${isApproval ? 'only waits for approval' : 'is only proposed'} on this cluster (${undecided})`;
   switch (action) {
     case 'install':
       return `${what} is installed already; use update to change it`;
     case 'uninstall':
       return proposed === undefined
         ? `${what} is not installed on this cluster; there is nothing to uninstall`
-        : `${proposed}; withdraw that proposal instead (supersede)`;
+        : `${proposed}; ${isApproval ? 'cancel that intent' : 'withdraw that proposal'} instead${isApproval ? '' : ' (supersede)'}`;
     case 'update':
       return proposed === undefined
         ? `${what} is not installed on this cluster; use install first`
-        : `${proposed}; wait until it is merged, or install it anew with all that is to change, in its place`;
+        : `${proposed}; wait until it is ${isApproval ? 'approved' : 'merged'}, or install it anew with all that is to change, in its place`;
     case 'operate':
       return `an operation ${what} exists already and an operation runs once; choose another name`;
   }

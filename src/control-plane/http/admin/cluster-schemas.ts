@@ -49,6 +49,8 @@ export const PatchCluster = Type.Object(
     allowedNamespaces: Type.Optional(lists.allowedNamespaces),
     allowedCatalogEntries: Type.Optional(lists.allowedCatalogEntries),
     allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),
+    /** What is asked for in them is delivered once somebody else approved it. */
+    approvalNamespaces: Type.Optional(listOf(NamespaceName, 1000)),
     /** null: follows the organization in all of them. */
     intervals: Type.Optional(Type.Union([IntervalsChange, Type.Null()])),
     security: Type.Optional(SecurityChange),

@@ -41,6 +41,8 @@ export interface ClusterView {
   readonly allowedNamespaces: readonly string[];
   readonly allowedCatalogEntries: readonly string[];
   readonly allowedOperationTemplates: readonly string[];
+  /** In which everything needs an approval. */
+  readonly approvalNamespaces: readonly string[];
   readonly intervals: IntervalsView;
   /** Which of them were set on the cluster; the others follow its organization. */
   readonly ownIntervals: readonly string[];
@@ -109,6 +111,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     allowedNamespaces: namesIn(row.allowed_namespaces),
     allowedCatalogEntries: namesIn(row.allowed_catalog_entries),
     allowedOperationTemplates: namesIn(row.allowed_operation_templates),
+    approvalNamespaces: namesIn(row.approval_namespaces ?? '[]'),
     intervals: viewIntervals(intervalsOf(row)),
     ownIntervals: namesOfIntervals(ownIntervalsOf(row)),
     security: securityOf(row),

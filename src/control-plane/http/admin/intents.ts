@@ -20,12 +20,13 @@ const IntentParams = Type.Object({ intent: Type.String({ minLength: 1, maxLength
 export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
   const schema = { params: ClusterParams, body: IntentRequest };
   app.post('/clusters/:cluster/intents', { schema }, async (request, reply) => {
-    const { organization, name } = adminOf(request);
+    const { organization, name, tokenHash } = adminOf(request);
     const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
     const accepted = await acceptIntent(deps, {
       clusterId: cluster.id,
       request: request.body,
       requestedBy: name,
+      requestedWith: tokenHash,
       requestKey: readRequestKey(request.headers['idempotency-key']),
     });
     return await reply.code(202).header('location', `/api/v1/intents/${accepted.id}`).send(accepted);

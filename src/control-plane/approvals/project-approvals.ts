@@ -1,0 +1,70 @@
+import type { Kysely } from 'kysely';
+import type { ApprovalConfig } from '../../protocol/agent-config.ts';
+import { namesIn } from '../cluster-settings.ts';
+import type { ClusterRow, Database } from '../store/schema.ts';
+import { joined, requirementIn } from './requirements.ts';
+import { NEEDS_STATEMENT } from './sign-statement.ts';
+
+/** Most that a configuration carries; those that end first come first. */
+const MAX_STATEMENTS = 64;
+
+/**
+ * What of the cluster needs an approval, and the statements that its objects do not carry: of what was approved by merging
+ * its proposal, whose file was reviewed without it, and what was signed again after the object was delivered.
+ *
+ * @returns undefined where nothing does: an operator that knows nothing of approvals is told nothing of them
+ */
+export async function projectApprovals(db: Kysely<Database>, cluster: ClusterRow): Promise<ApprovalConfig | undefined> {
+  const namespaces = namesIn(cluster.approval_namespaces ?? '[]');
+  const templates = await namesWithApproval(
+    db,
+    'operation_templates',
+    cluster.organization_id,
+    namesIn(cluster.allowed_operation_templates),
+  );
+  const entries = await namesWithApproval(
+    db,
+    'catalog_entries',
+    cluster.organization_id,
+    namesIn(cluster.allowed_catalog_entries),
+  );
+  const rows = await db
+    .selectFrom('approvals')
+    .innerJoin('intents', 'intents.id', 'approvals.intent_id')
+    .select(['approvals.statement', 'intents.render_inputs'])
+    .where('approvals.cluster_id', '=', cluster.id)
+    .where('approvals.state', '=', 'approved')
+    .where('approvals.statement', 'is not', null)
+    .where('intents.state', 'in', NEEDS_STATEMENT)
+    .orderBy('approvals.statement_expires_at')
+    .orderBy('approvals.id')
+    .execute();
+  const statements = rows
+    .flatMap(({ statement, render_inputs: inputs }) =>
+      statement === null || inputs?.includes(statement) === true ? [] : [statement],
+    )
+    .slice(0, MAX_STATEMENTS);
+  const isNothing = [namespaces, templates, entries, statements].every((list) => list.length === 0);
+  if (isNothing) return undefined;
+  return { namespaces, operation_templates: templates, catalog_entries: entries, statements };
+}
+
+async function namesWithApproval(
+  db: Kysely<Database>,
+  table: 'operation_templates' | 'catalog_entries',
+  organizationId: string,
+  names: readonly string[],
+): Promise<string[]> {
+  if (names.length === 0) return [];
+  const rows = await db
+    .selectFrom(table)
+    .select(['name', 'approval'])
+    .where('organization_id', '=', organizationId)
+    .where('name', 'in', names)
+    .where('approval', 'is not', null)
+    .orderBy('name')
+    .execute();
+  return rows.flatMap(({ name, approval }) =>
+    approval !== null && joined([requirementIn(approval)]) !== undefined ? [name] : [],
+  );
+}
