@@ -33,6 +33,8 @@ export interface ControlPlaneConfig {
   readonly channelAllowPrivate: boolean;
   /** Whether repositories of other Git hosts may be in private networks. */
   readonly gitAllowPrivate: boolean;
+  /** Whether registries of charts that are asked for their versions may be in private networks. */
+  readonly catalogAllowPrivate: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -72,6 +74,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     operatorImage: variables.SERVICE_OPERATOR_IMAGE,
     channelAllowPrivate: variables.SERVICE_CHANNEL_ALLOW_PRIVATE === 'true',
     gitAllowPrivate: variables.SERVICE_GIT_ALLOW_PRIVATE === 'true',
+    catalogAllowPrivate: variables.SERVICE_CATALOG_ALLOW_PRIVATE === 'true',
     logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
   };
 }

@@ -1,6 +1,7 @@
 import type { GitopsDelivery } from '../delivery/gitops/write/gitops-delivery.ts';
 import type { GitopsTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
+import type { CatalogRefresh } from './catalog/catalog-refresh.ts';
 import type { DiscussionChannel } from './channel/discussion-channel.ts';
 import type { ContactWatch } from './contact-watch.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -49,6 +50,7 @@ export interface LoopParts extends ControlPlaneDeps {
   readonly layoutMoves: LayoutMoves;
   readonly pushConnections: PushConnections;
   readonly channel: DiscussionChannel;
+  readonly catalogRefresh: CatalogRefresh;
   readonly open: (target: GitopsTarget) => Promise<GitopsDelivery>;
   readonly baseUrl: () => string;
 }
@@ -82,6 +84,7 @@ export function startLoops(parts: LoopParts, stop: AbortSignal): readonly Promis
       new HostLoop({ ...parts, hosts: new ProposalHosts({ ...parts, hostAccesses }) }),
     ),
     atOneReplica('push-credentials', new PushWatch(parts)),
+    atOneReplica('catalog-versions', parts.catalogRefresh),
     atOneReplica('tidy', new TidyLoop(parts)),
     atOneReplica('layout-moves', parts.layoutMoves),
     new MirrorLoop({ ...parts, maintain: async (signal) => await deliveries.maintain(signal) }).run(stop),

@@ -5,6 +5,7 @@ import { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { CatalogRefresh } from './catalog/catalog-refresh.ts';
 import { ClientAuthority } from './client-authority.ts';
 import { clientCertificateSettings } from './client-certificate-config.ts';
 import { CommitSigning } from './commit-signing/commit-signing.ts';
@@ -138,6 +139,9 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
+  const catalogRefresh = started.use(
+    new CatalogRefresh({ ...deps, store, masterKey, allowPrivate: config.catalogAllowPrivate }),
+  );
   const pushConnections = started.use(
     new PushConnections({
       ...deps,
@@ -184,6 +188,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     layoutMoves,
     history: new RepositoryHistory({ open }),
     proposalDiffs: new ProposalDiffs({ logger, open }),
+    catalogRefresh,
     valuesChecker: started.use(new ValuesChecker({ clock })),
   });
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
@@ -230,6 +235,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       layoutMoves,
       pushConnections,
       channel,
+      catalogRefresh,
       open,
       baseUrl,
     },

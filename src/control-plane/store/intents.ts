@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { IntentAction } from '../../intent/intent-record.ts';
+import type { IntentAction, IntentRecord } from '../../intent/intent-record.ts';
 import { APPLICATION_INSTANCE_KIND } from '../../resources/application-instance.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import { proposalsOfIntents } from './proposals.ts';
@@ -70,7 +70,11 @@ export async function lastStandingIntentOf(
 }
 
 export async function insertIntent(trx: Kysely<Database>, row: IntentRow): Promise<void> {
-  await trx.insertInto('intents').values(row).execute();
+  const { catalogEntry = null } = JSON.parse(row.record) as Pick<IntentRecord, 'catalogEntry'>;
+  await trx
+    .insertInto('intents')
+    .values({ ...row, catalog_entry: catalogEntry })
+    .execute();
 }
 
 /** An intent with its receipt and its proposal, once it has them. */

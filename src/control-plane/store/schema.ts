@@ -212,6 +212,8 @@ export interface IntentRow {
   render_inputs: string | null;
   /** 1: it is not delivered before it is approved (`approvals`); null: nothing keeps it. */
   awaits_approval: number | null;
+  /** Of its record, set by `insertIntent`; null: an operation, or an uninstall. */
+  catalog_entry?: string | null | undefined;
   accepted_at: string;
   delivered_at: string | null;
   applied_at: string | null;

@@ -1,5 +1,6 @@
 import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import type { CatalogRefresh } from '../../catalog/catalog-refresh.ts';
 import type { ClientAuthority } from '../../client-authority.ts';
 import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
@@ -10,6 +11,7 @@ import type { Deliveries } from '../../deliveries.ts';
 import type { PushProber } from '../../modes/probe-target.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
+import type { PayloadSigner } from '../../payload-signer.ts';
 import type { PushConnections } from '../../push/push-connections.ts';
 import type { ProposalDiffs } from '../../proposals/proposal-diff.ts';
 import type { LastContact } from '../../store/last-contact.ts';
@@ -25,6 +27,7 @@ export interface AdminDeps {
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly masterKey: MasterKey;
+  readonly signer: Pick<PayloadSigner, 'approve'>;
   readonly lastContact: Pick<LastContact, 'pending'>;
   readonly contactWatch: Pick<ContactWatch, 'listeningSince'>;
   readonly host: Pick<EmbeddedHost, 'ensureRepository'>;
@@ -41,5 +44,6 @@ export interface AdminDeps {
   readonly layoutMoves: Pick<LayoutMoves, 'plan' | 'begin' | 'finish'>;
   readonly proposalDiffs: Pick<ProposalDiffs, 'of'>;
   readonly channel: DiscussionChannel;
+  readonly catalogRefresh: Pick<CatalogRefresh, 'refresh'>;
   readonly valuesChecker: Pick<ValuesChecker, 'check'>;
 }

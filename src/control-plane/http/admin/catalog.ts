@@ -1,18 +1,25 @@
+import type { Kysely } from 'kysely';
 import semver from 'semver';
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { ChartSource, chartUrlFault } from '../../../protocol/chart.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { refusal } from '../../../protocol/parse.ts';
+import { Deprecation } from '../../catalog/deprecation.ts';
+import { RequiredApprovals } from '../../git/git-settings.ts';
 import { appendAudit } from '../../store/audit.ts';
 import {
+  deleteCatalogEntry,
   findCatalogEntry,
   listCatalogEntries,
   putCatalogEntry,
   type StoredCatalogEntry,
 } from '../../store/catalog-entries.ts';
+import { deleteChartVersions, fitVersions } from '../../store/chart-versions.ts';
 import { requireUsableSchema } from '../../require-values-fit.ts';
 import { raiseConfigRevisions } from '../../store/clusters.ts';
+import type { Database } from '../../store/schema.ts';
+import { findEntryUse } from '../../store/standing-instances.ts';
 import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -20,7 +27,7 @@ import { adminOf } from './authenticate.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { PageQuery, readPage } from './page.ts';
 
-const EntryParams = Type.Object({ name: EntryName });
+export const EntryParams = Type.Object({ name: EntryName });
 
 const PutEntry = Type.Object(
   {
@@ -28,42 +35,63 @@ const PutEntry = Type.Object(
     versions: Type.String({ minLength: 1, maxLength: 256 }),
     defaultValues: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     valuesSchema: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    approval: Type.Optional(Type.Unknown()),
+    approval: Type.Optional(RequiredApprovals),
+    deprecation: Type.Optional(Deprecation),
   },
   { additionalProperties: false },
 );
 
-/** `PUT`, `GET /catalog/{name}`; `GET /catalog`. */
+/** Of what keeps an entry from being deleted, so many are named. */
+const NAMED_USES = 20;
+
+/** `PUT`, `GET`, `DELETE /catalog/{name}`; `GET /catalog`. */
 export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
   app.put('/catalog/:name', { schema: { params: EntryParams, body: PutEntry } }, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
-    const { approval, ...content } = request.body;
-    if (approval !== undefined) {
-      throw refusal([{ path: '/approval', message: 'is not in this version; every intent is delivered directly' }]);
-    }
     const at = deps.clock.now().toISOString();
-    const entry: StoredCatalogEntry = { name, ...content, updatedAt: at };
+    const entry: StoredCatalogEntry = { name, ...request.body, updatedAt: at };
     assertUsable(entry);
     await requireUsableSchema(deps.valuesChecker, organization.id, entry);
     const woken = await deps.store.write(async (trx) => {
-      if (!(await putCatalogEntry(trx, organization.id, entry))) return [];
-      await appendAudit(trx, {
-        organizationId: organization.id,
-        at,
-        source: 'user',
-        kind: 'CatalogEntryUpdated',
-        actor,
-        summary: `catalog entry ${name}: ${entry.chart.type} ${entry.chart.url}, versions ${entry.versions}`,
-      });
+      const put = await putCatalogEntry(trx, organization.id, entry);
+      if (!put.isChanged) return [];
+      await fitVersions(trx, organization.id, entry, put);
+      const act = { organizationId: organization.id, at, source: 'user', actor } as const;
+      const summary = `catalog entry ${name}: ${entry.chart.type} ${entry.chart.url}, versions ${entry.versions}${notesOf(entry)}`;
+      await appendAudit(trx, { ...act, kind: 'CatalogEntryUpdated', summary });
+      if (put.lost !== undefined) {
+        const lost = `catalog entry ${name}: credential of user ${put.lost} dropped: it was for the chart before`;
+        await appendAudit(trx, { ...act, kind: 'CatalogCredentialDeleted', summary: lost });
+      }
       return await raiseConfigRevisions(trx, organization.id);
     });
     for (const id of woken) deps.wakeups.notify(configTopic(id));
-    return await reply.send(await requireEntry(deps, organization.id, name));
+    return await reply.send(await requireEntry(deps.store.db, organization.id, name));
+  });
+
+  app.delete('/catalog/:name', { schema: { params: EntryParams } }, async (request, reply) => {
+    const { organization, name: actor } = adminOf(request);
+    const { name } = request.params;
+    await deps.store.write(async (trx) => {
+      const { chart } = await requireEntry(trx, organization.id, name);
+      await requireUnused(trx, organization.id, name);
+      await deleteCatalogEntry(trx, organization.id, name);
+      await deleteChartVersions(trx, organization.id, name);
+      await appendAudit(trx, {
+        organizationId: organization.id,
+        at: deps.clock.now().toISOString(),
+        source: 'user',
+        kind: 'CatalogEntryDeleted',
+        actor,
+        summary: `catalog entry ${name} deleted: ${chart.type} ${chart.url}`,
+      });
+    });
+    return await reply.code(204).send();
   });
 
   app.get('/catalog/:name', { schema: { params: EntryParams } }, async (request, reply) => {
-    return await reply.send(await requireEntry(deps, adminOf(request).organization.id, request.params.name));
+    return await reply.send(await requireEntry(deps.store.db, adminOf(request).organization.id, request.params.name));
   });
 
   app.get('/catalog', { schema: { querystring: PageQuery } }, async (request, reply) => {
@@ -83,14 +111,42 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
   });
 }
 
-async function requireEntry(deps: AdminDeps, organizationId: string, name: string): Promise<StoredCatalogEntry> {
-  const entry = await findCatalogEntry(deps.store.db, organizationId, name);
+/** @throws AppError `not_found` */
+export async function requireEntry(
+  db: Kysely<Database>,
+  organizationId: string,
+  name: string,
+): Promise<StoredCatalogEntry> {
+  const entry = await findCatalogEntry(db, organizationId, name);
   if (entry === undefined) throw new AppError('not_found', `there is no catalog entry ${name}`);
   return entry;
 }
 
+/** @throws AppError `conflict` that names what still uses the entry */
+async function requireUnused(trx: Kysely<Database>, organizationId: string, name: string): Promise<void> {
+  const use = await findEntryUse(trx, organizationId, name, NAMED_USES);
+  const instances = use.instances.map((one) => `${one.cluster.slug} ${one.namespace}/${one.name}`);
+  const why = [
+    ['clusters list it', use.clusters],
+    ['instances of it stand', instances],
+    ['intents of it are not delivered', use.intents],
+  ] as const;
+  const said = why.filter(([, names]) => names.length > 0).map(([what, names]) => `${what}: ${names.join(', ')}`);
+  if (said.length === 0) return;
+  const message = `the catalog entry ${name} is in use (${said.join('; ')}); take it from the lists and uninstall first`;
+  throw new AppError('conflict', message, { extra: { clusters: use.clusters, instances, intents: use.intents } });
+}
+
+function notesOf({ approval, deprecation }: StoredCatalogEntry): string {
+  const needs = approval === undefined ? '' : `, approval by ${approval.count}`;
+  return `${needs}${deprecation === undefined ? '' : ', deprecated'}`;
+}
+
 /** What would make every intent from the entry fail is refused here, where it can be put right. */
 function assertUsable(entry: StoredCatalogEntry): void {
+  if (entry.deprecation?.replacement === entry.name) {
+    throw refusal([{ path: '/deprecation/replacement', message: 'must be another entry than the one it replaces' }]);
+  }
   if (semver.validRange(entry.versions) === null) {
     throw refusal([{ path: '/versions', message: "must be a semver range, such as '>=6.5.0 <7'" }]);
   }
