@@ -5,9 +5,7 @@ import type { Term } from '../kube/lease/term.ts';
 import { DEFAULT_INTERVALS, type AgentConfig, type Intervals } from '../protocol/agent-config.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import type { ClusterPolicy } from '../policy/cluster-policy.ts';
-import type { DeletedRecord } from '../reconcile/inventory-record.ts';
 import type { Cluster } from '../resources/cluster.ts';
-import type { ObjectRef } from '../resources/kube-object.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../resources/labels.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -48,7 +46,8 @@ const DRAIN_MS = 3000;
 
 /** Everything that one `Cluster` resource sets going, wired together. */
 export class ClusterSession {
-  readonly deleted = (ref: ObjectRef): DeletedRecord | undefined => this.#core.deleted(ref);
+  readonly deleted: Core['deleted'] = (ref) => this.#core.deleted(ref);
+  readonly approvalUsedBy: Core['approvalUsedBy'] = (jti, uid) => this.#core.approvalUsedBy(jti, uid);
   readonly #deps: ClusterSessionDeps;
   readonly #contact: Contact;
   readonly #identity: ClusterIdentity;

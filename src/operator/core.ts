@@ -11,6 +11,7 @@ import { endsToRepeat } from '../reconcile/ends-to-repeat.ts';
 import { createApplyLoop, type ApplyLoop } from '../reconcile/apply-loop.ts';
 import type { ApplyReport } from '../reconcile/apply-report.ts';
 import type { ClusterPolicy } from '../policy/cluster-policy.ts';
+import { ConsumedApprovals } from '../reconcile/consumed-approvals.ts';
 import { DeliveryFence } from '../reconcile/delivery-fence.ts';
 import type { DeletedRecord } from '../reconcile/inventory-record.ts';
 import { Inventory } from '../reconcile/inventory.ts';
@@ -61,7 +62,7 @@ export interface CoreDeps {
 }
 
 const RETRY = { minMs: 500, maxMs: 30_000 };
-const INVENTORY_FAULT = 'the inventory cannot be read, and nothing is applied before';
+const MEMORY_FAULT = 'the inventory and the used approvals cannot be read, and nothing is applied before';
 const MANIFEST_KEY = /^(?:apps|operations)\//;
 
 /**
@@ -71,6 +72,7 @@ const MANIFEST_KEY = /^(?:apps|operations)\//;
 export class Core {
   readonly #deps: CoreDeps;
   readonly #inventory: Inventory;
+  readonly #approvals: ConsumedApprovals;
   readonly #source: GitSource;
   readonly #sync: SyncLoop;
   readonly #applyLoop: ApplyLoop;
@@ -86,7 +88,9 @@ export class Core {
     this.#deps = deps;
     this.#lastAnswer = deps.cluster().status?.lastContactTime;
     const { api, clock, logger, random, policy, namespace, reporter } = deps;
-    this.#inventory = new Inventory({ api, logger, namespace, clusterId: () => policy().clusterId });
+    const clusterId = (): string => policy().clusterId;
+    this.#inventory = new Inventory({ api, logger, namespace, clusterId });
+    this.#approvals = new ConsumedApprovals({ api, clock, namespace, clusterId });
     this.#source = new GitSource({
       stateDir: deps.stateDir,
       clock,
@@ -168,6 +172,11 @@ export class Core {
     return this.#inventory.deleted(ref);
   }
 
+  /** By what an approval was used, so that the object of this UID cannot use it. */
+  approvalUsedBy(jti: string, uid: string | undefined): string | undefined {
+    return this.#approvals.usedBy(jti, uid);
+  }
+
   /** What names, in its source, the delivery that brought the object's present pair. */
   broughtBy({ ref, pair }: JobSubject): string | undefined {
     const record = this.#inventory.find(ref);
@@ -177,12 +186,13 @@ export class Core {
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    await this.#loadInventory(signal);
+    await this.#loadMemory(signal);
     const { api, reporter, recorder, clock, random, logger, policy, keyRing, onNotOpened } = this.#deps;
     let isRunning = false;
     const reconciler = startReconciler({
       api,
       inventory: this.#inventory,
+      approvals: this.#approvals,
       reporter,
       recorder,
       clock,
@@ -239,16 +249,20 @@ export class Core {
     return this.#deps.cluster().metadata.annotations?.[ACCEPT_REMOVALS_ANNOTATION];
   }
 
-  async #loadInventory(signal: AbortSignal): Promise<void> {
+  async #loadMemory(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         await this.#inventory.load(signal);
-        this.#deps.onFault(INVENTORY_FAULT, undefined);
+        await this.#approvals.load(signal);
+        this.#deps.onFault(MEMORY_FAULT, undefined);
         return;
       } catch (error) {
         signal.throwIfAborted();
-        this.#deps.onFault(INVENTORY_FAULT, error);
-        this.#deps.logger.warn({ err: error, attempt }, 'the inventory cannot be read yet; nothing is applied before');
+        this.#deps.onFault(MEMORY_FAULT, error);
+        this.#deps.logger.warn(
+          { err: error, attempt },
+          'the inventory and the used approvals cannot be read yet; nothing is applied before',
+        );
         await this.#deps.clock.sleep(backoffMs(RETRY, attempt, this.#deps.random), signal);
       }
     }

@@ -69,6 +69,7 @@ export async function startOperator(config: OperatorConfig, deps: OperatorDeps):
             namespace,
             clusters,
             deleted: (ref) => leadership.session?.deleted(ref),
+            approvalUsedBy: (jti, uid) => leadership.session?.approvalUsedBy(jti, uid),
             clock,
             random,
             logger,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { DeletedRecord } from '../../reconcile/inventory-record.ts';
+import { otherNamespaceOf } from '../../policy/approval-need.ts';
 import { checkApplicationInstance } from '../../policy/check-application-instance.ts';
 import { checkOperation } from '../../policy/check-operation.ts';
 import type { OperatorAccounts } from '../../policy/operator-accounts.ts';
@@ -24,10 +25,13 @@ export interface ReviewView {
   readonly now: () => Date;
   /** What this replica remembers of what went, where it leads; the others leave that to the reconcile. */
   readonly deleted?: (ref: ObjectRef) => DeletedRecord | undefined;
+  /** Which approvals were used, likewise. */
+  readonly usedBy?: NonNullable<PolicySituation['usedBy']>;
 }
 
 const ALLOWED: ReviewAnswer = { allowed: true, warnings: [] };
 /** What the API server itself moves with every write. */
+const OF_APPROVALS: readonly string[] = [Reason.ApprovalMissing, Reason.ApprovalInvalid, Reason.ApprovalUsed];
 const MOVES_BY_ITSELF = ['finalizers', 'managedFields', 'resourceVersion', 'generation'];
 
 /**
@@ -60,10 +64,17 @@ export async function decideReview(request: AdmissionRequest, view: ReviewView):
   }
   const judged = asJudged(kind, after);
   if (judged === undefined) return warned('service-operator cannot read this spec, so it was not judged');
-  const namespace = namespaces(after.metadata.namespace ?? '');
   const old = before === undefined ? undefined : asJudged(kind, before)?.object;
-  const situation = { namespace, policy, now: view.now(), ...(old === undefined ? {} : { before: old }) };
-  const violations = [...(await check(judged, situation))];
+  const situation: PolicySituation = {
+    ...namespacesFor(judged.object, namespaces),
+    policy,
+    now: view.now(),
+    ...(view.usedBy === undefined ? {} : { usedBy: view.usedBy }),
+    ...(old === undefined ? {} : { before: old }),
+  };
+  const violations = [...(await check(judged, situation))].filter(
+    ({ reason }) => !OF_APPROVALS.includes(reason) || before === undefined || !onlySuspends(before, after),
+  );
   const standing = before !== undefined && (await stands(judged, before, violations, situation));
   const late = before === undefined ? comesLate(request, judged.object, policy, view) : undefined;
   if (late?.isRefused === true) violations.push({ reason: Reason.StaleSource, message: late.message });
@@ -95,6 +106,18 @@ function asCreated({ metadata, ...object }: KubeObject, isPushed: boolean): Kube
   return { ...object, metadata: { ...metadata, managedFields } };
 }
 
+function namespacesFor(
+  object: Judged['object'],
+  namespaces: (name: string) => KubeObject | undefined,
+): Pick<PolicySituation, 'namespace' | 'elsewhere'> {
+  const other = otherNamespaceOf(object);
+  const elsewhere = other === undefined ? undefined : namespaces(other);
+  return {
+    namespace: namespaces(object.metadata.namespace ?? ''),
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+  };
+}
+
 async function check(judged: Judged, situation: PolicySituation): Promise<readonly PolicyViolation[]> {
   return judged.kind === 'Operation'
     ? await checkOperation(judged.object, situation)
@@ -124,6 +147,12 @@ function onlyStops(before: KubeObject, after: KubeObject): boolean {
     const spec = after['spec'] as Readonly<Record<string, unknown>>;
     return spec[member] === true && isDeepStrictEqual({ ...(before['spec'] as object), [member]: true }, spec);
   });
+}
+
+/** Whether what was approved is released the reconcile knows; to hold it and let it go on needs no approval of its own. */
+function onlySuspends(before: KubeObject, after: KubeObject): boolean {
+  const [was, is] = [before, after].map((object) => ({ ...(object['spec'] as object), suspend: undefined }));
+  return isDeepStrictEqual(was, is);
 }
 
 function onlyRemovesFinalizers(before: KubeObject, after: KubeObject): boolean {

@@ -19,8 +19,11 @@ const ReadInstance = Type.Object({
 });
 const ReadOperation = Type.Object({
   template: Type.String(),
+  parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   cancel: Type.Optional(Type.Boolean()),
-  targetRef: Type.Optional(Type.Object({ namespace: Type.Optional(Type.String()) })),
+  targetRef: Type.Optional(
+    Type.Object({ kind: Type.String(), name: Type.String(), namespace: Type.Optional(Type.String()) }),
+  ),
   approval: Type.Optional(Type.Object({ required: Type.Boolean(), statement: Type.Optional(Type.String()) })),
 });
 
@@ -57,5 +60,5 @@ export function asJudged(kind: Judged['kind'], object: KubeObject): Judged | und
     return { kind, object: { ...object, ...identity, spec } as ApplicationInstance };
   }
   if (!Value.Check(ReadOperation, spec)) return undefined;
-  return { kind, object: { ...object, apiVersion: OPS_API_VERSION, kind: OPERATION_KIND, spec } as Operation };
+  return { kind, object: { ...object, apiVersion: OPS_API_VERSION, kind: OPERATION_KIND, spec } };
 }

@@ -15,7 +15,7 @@ import { inOrder } from '../cluster-choice.ts';
 import { policyOf } from '../projection.ts';
 import { AdmissionServer } from './admission-server.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
-import { decideReview } from './decide-review.ts';
+import { decideReview, type ReviewView } from './decide-review.ts';
 import { operatorIdentity } from './operator-identity.ts';
 
 export interface WebhookDeps {
@@ -26,6 +26,8 @@ export interface WebhookDeps {
   readonly clusters: Informer<Cluster>;
   /** What is remembered of an object that went, where this replica leads. */
   readonly deleted?: (ref: ObjectRef) => DeletedRecord | undefined;
+  /** Which approvals were used, likewise. */
+  readonly approvalUsedBy?: ReviewView['usedBy'];
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
@@ -62,6 +64,7 @@ export function createWebhook(deps: WebhookDeps): Webhook {
         namespaces: () => (synced.namespaces ? (name) => namespaces.get(undefined, name) : undefined),
         now: () => clock.now(),
         ...(deps.deleted === undefined ? {} : { deleted: deps.deleted }),
+        ...(deps.approvalUsedBy === undefined ? {} : { usedBy: deps.approvalUsedBy }),
       }),
   });
   const keeper = new CertificateKeeper({
