@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { IntentRequest } from '../intent/intent-request.ts';
 import { AppError } from '../protocol/app-error.ts';
+import { dependencyCircle } from './dependency-circle.ts';
 import { gitSettingsOf } from './git/git-settings.ts';
 import { lastStandingIntentOf, targetKindOf } from './store/intents.ts';
 import { olderProposals } from './store/proposals.ts';
@@ -10,13 +11,15 @@ import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 export interface IntentBase {
   /** The newest intent of the object that stands. */
   readonly standing: IntentRow | undefined;
-  /** Id of a proposal about the object that is not decided yet. */
+  /** Id of a proposal or an approval about the object that is not decided yet. */
   readonly undecided: string | undefined;
+  /** What `dependsOn` of the request would close on the cluster. */
+  readonly circle: readonly string[] | undefined;
 }
 
 /**
- * What an intent builds on: what stands, and nothing that is only proposed. Else the author of undecided values could
- * approve them in another's update that carries them on. An operation carries nothing and runs once, so its name is taken
+ * What an intent builds on: what stands, and nothing that is only proposed or waits for an approval. Else the author of
+ * undecided values could approve them in another's update that carries them on. An operation carries nothing and runs once, so its name is taken
  * by one that waits for approval, too.
  *
  * @param last the newest intent of the object
@@ -25,11 +28,13 @@ export interface IntentBase {
  */
 export async function baseOf(
   trx: Kysely<Database>,
-  { action, namespace, name }: IntentRequest,
+  request: IntentRequest,
   cluster: ClusterRow,
   last: IntentRow | undefined,
 ): Promise<IntentBase> {
-  if (last === undefined) return { standing: undefined, undecided: undefined };
+  const { action, namespace, name } = request;
+  const circle = await dependencyCircle(trx, cluster, request);
+  if (last === undefined) return { standing: undefined, undecided: undefined, circle };
   const waiting = await olderProposals(trx, { ...last, generation: last.generation + 1 });
   const merging = waiting.find(({ state }) => state === 'merging');
   if (action === 'update' && merging !== undefined) {
@@ -44,5 +49,22 @@ export async function baseOf(
       isReviewed: cluster.connectivity_mode === 'gitops' && gitSettingsOf(cluster).review === 'proposal',
     },
   );
-  return { standing, undecided: waiting[0]?.id };
+  return { standing, undecided: waiting[0]?.id ?? (await pendingApproval(trx, last)), circle };
+}
+
+/** Of an intent about the object that waits for its approval, and for no proposal. */
+async function pendingApproval(trx: Kysely<Database>, last: IntentRow): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom('approvals')
+    .innerJoin('intents', 'intents.id', 'approvals.intent_id')
+    .select('approvals.id')
+    .where('approvals.cluster_id', '=', last.cluster_id)
+    .where('approvals.state', '=', 'pending')
+    .where('intents.state', '=', 'accepted')
+    .where('intents.target_kind', '=', last.target_kind)
+    .where('intents.namespace', '=', last.namespace)
+    .where('intents.name', '=', last.name)
+    .orderBy('intents.generation', 'desc')
+    .executeTakeFirst();
+  return row?.id;
 }

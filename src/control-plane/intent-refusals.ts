@@ -1,8 +1,11 @@
 import { checkIntent } from '../intent/check-intent.ts';
+import type { IntentRecord } from '../intent/intent-record.ts';
 import type { IntentRequest } from '../intent/intent-request.ts';
+import type { PolicyContext } from '../intent/policy-context.ts';
 import type { Violation } from '../intent/violation.ts';
 import { deliverableNow } from '../delivery/select-delivery.ts';
 import { AppError } from '../protocol/app-error.ts';
+import { parseExactJson } from '../protocol/exact-json.ts';
 import { refusal } from '../protocol/parse.ts';
 import { namesIn } from './cluster-settings.ts';
 import type { IntentBase } from './intent-base.ts';
@@ -26,16 +29,23 @@ export function intentViolations(
   request: IntentRequest,
   cluster: ClusterRow,
   entry: StoredCatalogEntry | undefined,
-  { standing, undecided }: IntentBase,
+  { standing, undecided, circle, templates }: IntentBase,
 ): Violation[] {
   return checkIntent(request, {
     allowedNamespaces: namesIn(cluster.allowed_namespaces),
     allowedCatalogEntries: namesIn(cluster.allowed_catalog_entries),
     allowedOperationTemplates: namesIn(cluster.allowed_operation_templates),
     ...(entry === undefined ? {} : { catalogEntry: entry }),
-    ...(standing === undefined ? {} : { lastIntent: standing }),
+    ...(standing === undefined ? {} : { lastIntent: standing, lastOptions: optionsOf(standing) }),
+    ...(circle === undefined ? {} : { circle }),
+    ...(templates === undefined ? {} : { templates }),
     ...(undecided === undefined ? {} : { undecidedProposal: undecided }),
   });
+}
+
+/** What an update goes on from; of an uninstall there is nothing to compare with, and no update is taken after one. */
+function optionsOf({ record }: IntentRow): NonNullable<PolicyContext['lastOptions']> {
+  return parseExactJson(record) as IntentRecord;
 }
 
 /**

@@ -4,10 +4,16 @@ import { actionDoesNotFitHistory } from './policy/action-does-not-fit-history.ts
 import { actionLacksField } from './policy/action-lacks-field.ts';
 import { catalogEntryIsNotAllowed } from './policy/catalog-entry-is-not-allowed.ts';
 import { catalogEntryIsUnknown } from './policy/catalog-entry-is-unknown.ts';
+import { dependencyGoesInCircle } from './policy/dependency-goes-in-circle.ts';
+import { dependencyIsNotAllowed } from './policy/dependency-is-not-allowed.ts';
+import { driftIgnoreIsIdle } from './policy/drift-ignore-is-idle.ts';
+import { immutableOptionIsChanged } from './policy/immutable-option-is-changed.ts';
 import { manifestIsTooLarge } from './policy/manifest-is-too-large.ts';
 import { namespaceIsNotAllowed } from './policy/namespace-is-not-allowed.ts';
 import { operationTemplateIsNotAllowed } from './policy/operation-template-is-not-allowed.ts';
+import { parametersDoNotFit } from './policy/parameters-do-not-fit.ts';
 import { sealedValuesDoNotFit } from './policy/sealed-values-do-not-fit.ts';
+import { targetNamespaceIsNotAllowed } from './policy/target-namespace-is-not-allowed.ts';
 import { versionIsOutsideRange } from './policy/version-is-outside-range.ts';
 import type { PolicyContext } from './policy-context.ts';
 import type { Rendered } from './rendered.ts';
@@ -24,7 +30,13 @@ const CHECKS: readonly Check[] = [
   catalogEntryIsNotAllowed,
   catalogEntryIsUnknown,
   versionIsOutsideRange,
+  targetNamespaceIsNotAllowed,
+  dependencyIsNotAllowed,
+  dependencyGoesInCircle,
+  immutableOptionIsChanged,
+  driftIgnoreIsIdle,
   operationTemplateIsNotAllowed,
+  parametersDoNotFit,
   manifestIsTooLarge,
 ];
 

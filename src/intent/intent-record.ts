@@ -1,4 +1,6 @@
 import { Type, type Static } from 'typebox';
+import { INSTANCE_OPTIONS } from '../resources/instance-options.ts';
+import { OPERATION_OPTIONS } from '../resources/operation.ts';
 
 export const INTENT_ACTIONS = ['install', 'update', 'uninstall', 'operate'] as const;
 export type IntentAction = (typeof INTENT_ACTIONS)[number];
@@ -18,8 +20,14 @@ export const IntentRecord = Type.Object({
   chartVersion: Type.Optional(Type.String()),
   values: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   sealedValues: Type.Optional(Type.String()),
+  ...INSTANCE_OPTIONS,
   operationTemplate: Type.Optional(Type.String()),
   parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  /** `definitionHash` of an admin's template as it was when the operation was asked for. */
+  templateHash: Type.Optional(Type.String()),
+  ...OPERATION_OPTIONS,
+  /** The operation of this name is to stop; all else is as it was asked for. */
+  cancel: Type.Optional(Type.Literal(true)),
   requestedBy: Type.String(),
   requestedAt: Type.String(),
   reason: Type.Optional(Type.String()),

@@ -1,6 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { EntryName, NamespaceName, ObjectName, SemverVersion } from '../protocol/names.ts';
 import { compileParser } from '../protocol/parse.ts';
+import { INSTANCE_OPTIONS } from '../resources/instance-options.ts';
+import { OPERATION_OPTIONS } from '../resources/operation.ts';
 import { INTENT_ACTIONS, type IntentAction } from './intent-record.ts';
 
 /** Longest `reason`, in UTF-16 units. */
@@ -41,6 +43,7 @@ export const IntentRequest = Type.Object(
         description: "the same as sealedValues, sealed to the organization's recovery key",
       }),
     ),
+    ...INSTANCE_OPTIONS,
     expectedGeneration: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -52,6 +55,7 @@ export const IntentRequest = Type.Object(
     parameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'parameters of the operation template, an object' }),
     ),
+    ...OPERATION_OPTIONS,
     reason: Type.Optional(
       Type.String({
         pattern: REASON_PATTERN,

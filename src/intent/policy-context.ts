@@ -1,4 +1,6 @@
 import type { ChartSource } from '../protocol/chart.ts';
+import type { InstanceOptions } from '../resources/instance-options.ts';
+import type { OperationTemplateDefinition } from '../protocol/operation-template.ts';
 import type { IntentAction } from './intent-record.ts';
 
 /** An entry of the organization's catalog, as far as the checks need it. */
@@ -14,6 +16,8 @@ export interface LastIntent {
   readonly action: IntentAction;
   /** `failed` and `removed` leave room for another try; see `actionDoesNotFitHistory`. */
   readonly state: string;
+  /** When the cluster had its object; null: never, as far as is known. */
+  readonly applied_at?: string | null;
 }
 
 /** What the checks judge an intent against: the cluster's record, the catalog, and what was asked for before. */
@@ -24,6 +28,15 @@ export interface PolicyContext {
   /** The organization's catalog entry of the name that the intent gives; undefined when there is none. */
   readonly catalogEntry?: CatalogEntry;
   readonly lastIntent?: LastIntent;
+  /** What an admin wrote of the operation template that the intent names, and the names of all that there are. */
+  readonly templates?: {
+    readonly definition?: OperationTemplateDefinition | undefined;
+    readonly names?: readonly string[];
+  };
+  /** Of the install or update that an update builds on: what cannot be changed later. */
+  readonly lastOptions?: Pick<InstanceOptions, 'releaseName' | 'targetNamespace'>;
+  /** From what the intent is about over what stands on the cluster back to it, by `namespace/name`, both ends included. */
+  readonly circle?: readonly string[];
   /** Id of a proposal about the object that waits for approval; it is no history yet. */
   readonly undecidedProposal?: string;
   /** Size of the rendered manifest in bytes, once there is one. */

@@ -1,5 +1,6 @@
 import type { ChartSource } from '../protocol/chart.ts';
 import { objectIdempotencyKey } from '../protocol/idempotency-key.ts';
+import { INSTANCE_OPTION_NAMES } from '../resources/instance-options.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
 import { formatSource } from '../resources/source-annotation.ts';
 import type { IntentRecord } from './intent-record.ts';
@@ -51,9 +52,21 @@ function renderApplicationInstance(record: IntentRecord, target: RenderTarget, i
     chartVersion: record.chartVersion,
     values: unlessEmpty(values),
     sealedValues: record.sealedValues,
+    ...instanceOptions(record),
     approval: inputs.approval?.statement,
   });
   return apply(record, target, filled);
+}
+
+/** What says nothing (`[]`, `{}`, which an intent gives to take an earlier value back) is left out. */
+function instanceOptions(record: IntentRecord): Record<string, unknown> {
+  return Object.fromEntries(
+    INSTANCE_OPTION_NAMES.map((name) => {
+      const option: unknown = record[name];
+      const saysNothing = typeof option === 'object' && option !== null && Object.keys(option).length === 0;
+      return [name, saysNothing ? undefined : sortMembers(option)];
+    }),
+  );
 }
 
 function renderTombstone(record: IntentRecord, target: RenderTarget, inputs: RenderInputs): Rendered {
@@ -109,7 +122,16 @@ function common(record: IntentRecord, target: RenderTarget): Record<string, unkn
 }
 
 function operationInputs(record: IntentRecord, { approval }: RenderInputs): Record<string, unknown> {
-  return { operationTemplate: record.operationTemplate, parameters: unlessEmpty(record.parameters), approval };
+  return {
+    operationTemplate: record.operationTemplate,
+    parameters: unlessEmpty(record.parameters),
+    approval,
+    templateHash: record.templateHash,
+    targetRef: sortMembers(record.targetRef),
+    deadlineSeconds: record.deadlineSeconds,
+    ttlSecondsAfterFinished: record.ttlSecondsAfterFinished,
+    cancel: record.cancel,
+  };
 }
 
 function unlessEmpty(values: Readonly<Record<string, unknown>> | undefined): unknown {

@@ -45,11 +45,23 @@ export const instanceDependsOnItself: Rule = {
     ),
 };
 
+/** Flux would take it and do nothing with it, and whoever wrote it believes that something is left alone. */
+export const driftIgnoreHasNoEffect: Rule = {
+  name: 'driftIgnoreHasNoEffect',
+  at: 'spec',
+  cel: "!has(self.driftIgnore) || size(self.driftIgnore) == 0 || (has(self.driftDetection) && self.driftDetection != 'disabled')",
+  message:
+    'driftIgnore has an effect only where driftDetection is enabled or warn; set one of the two, or take driftIgnore out ([] in an intent)',
+  isBroken: ({ spec: { driftIgnore = [], driftDetection = 'disabled' } }) =>
+    driftIgnore.length > 0 && driftDetection === 'disabled',
+};
+
 export const APPLICATION_INSTANCE_RULES: readonly Rule[] = [
   chartUrlDoesNotFitType,
   releaseNameIsChanged,
   targetNamespaceIsChanged,
   instanceDependsOnItself,
+  driftIgnoreHasNoEffect,
 ];
 
 /** CEL for an optional member that is the same as before, absent included. */

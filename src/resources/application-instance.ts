@@ -1,17 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { ChartSource } from '../protocol/chart.ts';
-import { EntryName, ObjectName, SemverVersion } from '../protocol/names.ts';
+import { EntryName, SemverVersion } from '../protocol/names.ts';
+import { INSTANCE_OPTIONS } from './instance-options.ts';
 import type { KubeObject } from './kube-object.ts';
-import {
-  Conditions,
-  DURATION_PATTERN,
-  freeForm,
-  label,
-  ObservedGeneration,
-  oneOf,
-  StatusSource,
-  subdomain,
-} from './spec-parts.ts';
+import { Conditions, freeForm, ObservedGeneration, oneOf, StatusSource, subdomain } from './spec-parts.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -86,17 +78,6 @@ export const ApplicationInstanceSpec = Type.Object(
       description: 'Catalog entry that is installed; it must be one of those in the status of the Cluster.',
     }),
     chart: ApplicationChart,
-    releaseName: Type.Optional(
-      Type.String({
-        ...ObjectName,
-        description: 'Name of the Helm release (default: the name of this object). It cannot be changed later.',
-      }),
-    ),
-    targetNamespace: Type.Optional(
-      label(
-        'Namespace to install into (default: the own one); it must be allowed for the cluster. It cannot be changed later.',
-      ),
-    ),
     values: Type.Optional(
       freeForm('Values for the chart, of any shape, as in a values.yaml. Nothing secret belongs here.'),
     ),
@@ -116,64 +97,7 @@ export const ApplicationInstanceSpec = Type.Object(
           'More values out of ConfigMaps and Secrets, merged in this order; spec.values is merged over them.',
       }),
     ),
-    dependsOn: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            name: Type.String({ ...ObjectName, description: 'Name of the ApplicationInstance to wait for.' }),
-            namespace: Type.Optional(label('Namespace of that ApplicationInstance (default: the own one).')),
-          },
-          { ...strict, description: 'One ApplicationInstance that must be Ready.' },
-        ),
-        {
-          maxItems: 32,
-          description: 'ApplicationInstances that must be Ready before this one is installed or upgraded.',
-        },
-      ),
-    ),
-    upgrade: Type.Optional(
-      Type.Object(
-        {
-          timeout: Type.Optional(
-            Type.String({
-              pattern: DURATION_PATTERN,
-              maxLength: 32,
-              description: 'Time that one try may take, such as 5m or 1h30m (default: that of Flux, 5m).',
-            }),
-          ),
-          retries: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              maximum: 100,
-              description: 'Further tries after the first one failed (default: 0).',
-            }),
-          ),
-          remediation: Type.Optional(
-            oneOf(['rollback', 'uninstall', 'none'], {
-              description:
-                'What happens after the last failed try: back to the revision before, uninstall, or leave it as it is (default: none).',
-            }),
-          ),
-        },
-        { ...strict, description: 'How an upgrade is tried and what happens when it fails.' },
-      ),
-    ),
-    driftDetection: Type.Optional(
-      oneOf(['enabled', 'warn', 'disabled'], {
-        description:
-          'What Flux does about changes that others make to what the chart installed: correct, only report, or ignore (default: disabled).',
-      }),
-    ),
-    suspend: Type.Optional(
-      Type.Boolean({ description: 'Stop reconciling this instance; what runs keeps running (default: false).' }),
-    ),
-    deletionPolicy: Type.Optional(
-      oneOf(['Delete', 'Orphan'], {
-        description:
-          'What becomes of the release when this object is deleted by an uninstall intent: uninstalled or kept (default: Delete). ' +
-          'A deletion by hand always keeps it.',
-      }),
-    ),
+    ...INSTANCE_OPTIONS,
   },
   {
     ...strict,

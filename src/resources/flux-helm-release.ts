@@ -27,7 +27,22 @@ export interface HelmReleaseSpec {
   storageNamespace?: string;
   serviceAccountName?: string;
   dependsOn?: { name: string; namespace?: string }[];
-  driftDetection?: { mode?: 'enabled' | 'warn' | 'disabled' };
+  driftDetection?: {
+    mode?: 'enabled' | 'warn' | 'disabled';
+    /** The parts of a target but the selectors are regular expressions (RE2), matched as a whole. */
+    ignore?: {
+      paths: string[];
+      target?: {
+        group?: string;
+        version?: string;
+        kind?: string;
+        name?: string;
+        namespace?: string;
+        labelSelector?: string;
+        annotationSelector?: string;
+      };
+    }[];
+  };
   install?: { remediation?: { retries?: number; remediateLastFailure?: boolean }; timeout?: string };
   upgrade?: {
     remediation?: { retries?: number; remediateLastFailure?: boolean; strategy?: 'rollback' | 'uninstall' };

@@ -108,6 +108,24 @@ export const RULE_CASES: readonly RuleCase[] = [
     onlyOurs: true,
   },
   {
+    title: 'fields that drift detection leaves alone, where it looks',
+    after: instance({ driftDetection: 'warn', driftIgnore: [{ paths: ['/spec/replicas'] }] }),
+  },
+  {
+    title: 'no fields to leave alone, where nothing looks',
+    after: instance({ driftIgnore: [] }),
+  },
+  {
+    title: 'fields to leave alone where nothing looks',
+    after: instance({ driftIgnore: [{ paths: ['/spec/replicas'] }] }),
+    broken: 'driftIgnoreHasNoEffect',
+  },
+  {
+    title: 'fields to leave alone where detection is switched off',
+    after: instance({ driftDetection: 'disabled', driftIgnore: [{ paths: ['/spec/replicas'] }] }),
+    broken: 'driftIgnoreHasNoEffect',
+  },
+  {
     title: 'a deadline, a cancellation and a required approval that come later',
     before: operation(),
     after: operation({ deadlineSeconds: 60, cancel: true, approval: { required: true } }),
@@ -148,6 +166,12 @@ export const RULE_CASES: readonly RuleCase[] = [
     title: 'the same target',
     before: operation({ targetRef: target }),
     after: operation({ targetRef: { ...target } }),
+  },
+  {
+    title: 'another hash of the template',
+    before: operation({ templateHash: `sha256-${'a'.repeat(43)}` }),
+    after: operation({ templateHash: `sha256-${'b'.repeat(43)}` }),
+    broken: 'templateHashIsChanged',
   },
   {
     title: 'a cancellation that is taken back',

@@ -34,6 +34,31 @@ const valuesFrom = fc.record(
   { requiredKeys: ['kind', 'name'] },
 );
 
+const driftIgnore = fc.record(
+  {
+    paths: fc.array(
+      fc.constantFrom('/spec/replicas', '/metadata/annotations/a.b~1c', '/spec/template/spec/containers/0'),
+      {
+        minLength: 1,
+        maxLength: 3,
+      },
+    ),
+    target: fc.record(
+      {
+        group: fc.constantFrom('apps', 'networking.k8s.io'),
+        version: fc.constantFrom('v1', 'v2beta1'),
+        kind: fc.constantFrom('Deployment', 'HorizontalPodAutoscaler'),
+        name: label,
+        namespace: label,
+        labelSelector: fc.constantFrom('app=web', 'app.kubernetes.io/name in (a, b),!canary'),
+        annotationSelector: fc.constantFrom('example.org/by!=hand', 'example.org/by'),
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { requiredKeys: ['paths'] },
+);
+
 const rest = fc.record(
   {
     releaseName: label,
@@ -58,5 +83,10 @@ const rest = fc.record(
 
 /** Instances with every member of their spec there or not, of the form that the definitions allow. */
 export const instanceInput: fc.Arbitrary<ApplicationInstance> = fc
-  .tuple(label, chart, rest)
-  .map(([name, of, more]) => anInstance({ name, spec: { chart: of, ...more } }));
+  .tuple(label, chart, rest, fc.option(fc.array(driftIgnore, { maxLength: 3 }), { nil: undefined }))
+  .map(([name, of, more, ignore]) => {
+    // Rules about nothing are refused.
+    const isLookedFor = more.driftDetection === 'enabled' || more.driftDetection === 'warn';
+    const rules = ignore === undefined || !isLookedFor ? {} : { driftIgnore: ignore };
+    return anInstance({ name, spec: { chart: of, ...more, ...rules } });
+  });

@@ -1,3 +1,5 @@
+import { INSTANCE_OPTION_NAMES } from '../../resources/instance-options.ts';
+import { OPERATION_OPTION_NAMES } from '../../resources/operation.ts';
 import type { IntentAction } from '../intent-record.ts';
 import type { IntentRequest } from '../intent-request.ts';
 import type { PolicyContext } from '../policy-context.ts';
@@ -11,21 +13,23 @@ const ACTION_FIELDS = [
   'secretValues',
   'sealedValues',
   'recoveryValues',
+  ...INSTANCE_OPTION_NAMES,
   'operationTemplate',
   'parameters',
+  ...OPERATION_OPTION_NAMES,
 ] as const satisfies readonly (keyof IntentRequest)[];
 type ActionField = (typeof ACTION_FIELDS)[number];
 
-const VALUES = ['values', 'secretValues', 'sealedValues', 'recoveryValues'] as const;
+const INSTANCE_FIELDS = ['values', 'secretValues', 'sealedValues', 'recoveryValues', ...INSTANCE_OPTION_NAMES] as const;
 
 /** The fields that an action needs and may have, beyond `action`, `namespace`, `name` and `reason`. */
 const FIELDS: Readonly<
   Record<IntentAction, { readonly required: readonly ActionField[]; readonly optional: readonly ActionField[] }>
 > = {
-  install: { required: ['catalogEntry', 'chartVersion'], optional: VALUES },
-  update: { required: ['catalogEntry', 'chartVersion'], optional: VALUES },
+  install: { required: ['catalogEntry', 'chartVersion'], optional: INSTANCE_FIELDS },
+  update: { required: ['catalogEntry', 'chartVersion'], optional: INSTANCE_FIELDS },
   uninstall: { required: [], optional: [] },
-  operate: { required: ['operationTemplate'], optional: ['parameters'] },
+  operate: { required: ['operationTemplate'], optional: ['parameters', ...OPERATION_OPTION_NAMES] },
 };
 
 /**

@@ -1,4 +1,5 @@
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import type { DriftIgnoreRule } from '../../resources/drift-ignore.ts';
 import { HELM_RELEASE, type HelmRelease, type HelmReleaseSpec } from '../../resources/flux-helm-release.ts';
 import { HELM_REPOSITORY } from '../../resources/flux-helm-repository.ts';
 import { OCI_REPOSITORY } from '../../resources/flux-oci-repository.ts';
@@ -34,7 +35,7 @@ export function desiredRelease(
       ...(targetNamespace === undefined ? {} : { targetNamespace }),
       serviceAccountName,
       ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map((other) => ({ ...other })) }),
-      ...(spec.driftDetection === undefined ? {} : { driftDetection: { mode: spec.driftDetection } }),
+      ...driftDetection(spec),
       ...remediation(spec.upgrade),
       ...(spec.suspend === undefined ? {} : { suspend: spec.suspend }),
       ...valuesOf(spec, sealed?.from),
@@ -79,21 +80,51 @@ function chartOf({ spec, metadata }: ApplicationInstance): Pick<HelmReleaseSpec,
   };
 }
 
-/** Without `upgrade` Flux' own defaults hold: one try, and a failed upgrade stays as it is for a person to look at. */
+/** Flux matches the parts of a target as regular expressions; here they are exact. */
+function driftDetection({
+  driftDetection: mode,
+  driftIgnore = [],
+}: ApplicationInstance['spec']): Pick<HelmReleaseSpec, 'driftDetection'> {
+  if (mode === undefined) return {};
+  if (driftIgnore.length === 0) return { driftDetection: { mode } };
+  const ignore = driftIgnore.map(({ paths, target }) => ({
+    paths: [...paths],
+    ...(target === undefined ? {} : { target: exactly(target) }),
+  }));
+  return { driftDetection: { mode, ignore } };
+}
+
+function exactly(target: NonNullable<DriftIgnoreRule['target']>): NonNullable<DriftIgnoreRule['target']> {
+  const literal = (text: string): string => text.replaceAll('.', '\\.');
+  const { group, name } = target;
+  return {
+    ...target,
+    ...(group === undefined ? {} : { group: literal(group) }),
+    ...(name === undefined ? {} : { name: literal(name) }),
+  };
+}
+
+/**
+ * Without `upgrade` Flux' own defaults hold: one try, and a failed upgrade stays as it is for a person to look at. With
+ * retries Flux remediates the last failure too, unless it is told not to; between two tries it always does, by a rollback,
+ * and after a failed install by an uninstall.
+ */
 function remediation(
   upgrade: ApplicationInstance['spec']['upgrade'],
 ): Pick<HelmReleaseSpec, 'timeout' | 'install' | 'upgrade'> {
   if (upgrade === undefined) return {};
-  const retries = upgrade.retries === undefined ? {} : { retries: upgrade.retries };
-  const strategy =
-    upgrade.remediation === undefined || upgrade.remediation === 'none'
-      ? {}
-      : { remediateLastFailure: true, strategy: upgrade.remediation };
+  const { timeout, retries, remediation: strategy = 'none' } = upgrade;
+  const tries = retries === undefined ? {} : { retries };
+  const last =
+    strategy === 'none'
+      ? retries === undefined
+        ? {}
+        : { remediateLastFailure: false }
+      : { remediateLastFailure: true, strategy };
+  const remediate = { ...tries, ...last };
   return {
-    ...(upgrade.timeout === undefined ? {} : { timeout: upgrade.timeout }),
-    ...(upgrade.retries === undefined ? {} : { install: { remediation: retries } }),
-    ...(Object.keys({ ...retries, ...strategy }).length === 0
-      ? {}
-      : { upgrade: { remediation: { ...retries, ...strategy } } }),
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(retries === undefined ? {} : { install: { remediation: { retries } } }),
+    ...(Object.keys(remediate).length === 0 ? {} : { upgrade: { remediation: remediate } }),
   };
 }
