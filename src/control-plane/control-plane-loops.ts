@@ -2,6 +2,7 @@ import type { GitopsDelivery } from '../delivery/gitops/write/gitops-delivery.ts
 import type { GitopsTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { CatalogRefresh } from './catalog/catalog-refresh.ts';
+import { ApprovalLoop } from './approvals/approval-loop.ts';
 import type { DiscussionChannel } from './channel/discussion-channel.ts';
 import type { ContactWatch } from './contact-watch.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -79,6 +80,7 @@ export function startLoops(parts: LoopParts, stop: AbortSignal): readonly Promis
     atOneReplica('repository-watch', new RepositoryWatch(parts)),
     atOneReplica('upkeep', new Upkeep(parts)),
     atOneReplica('proposals', new ProposalLoop(parts)),
+    atOneReplica('approvals', new ApprovalLoop(parts)),
     atOneReplica(
       'proposals-on-hosts',
       new HostLoop({ ...parts, hosts: new ProposalHosts({ ...parts, hostAccesses }) }),

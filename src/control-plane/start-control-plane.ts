@@ -171,6 +171,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   adminApi(app, {
     store,
     masterKey,
+    signer,
     wakeups,
     clock,
     randomBytes,

@@ -3,7 +3,7 @@ import type { IntentAction, IntentRecord } from '../../intent/intent-record.ts';
 import { APPLICATION_INSTANCE_KIND } from '../../resources/application-instance.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import { proposalsOfIntents } from './proposals.ts';
-import type { Database, IntentRow, ProposalRow, ReceiptRow } from './schema.ts';
+import type { ApprovalRow, Database, IntentRow, ProposalRow, ReceiptRow } from './schema.ts';
 
 /** What generations are counted per, and what a newer intent replaces. */
 export interface IntentTarget {
@@ -32,6 +32,12 @@ export async function lastIntentOf(db: Kysely<Database>, target: IntentTarget): 
     .executeTakeFirst();
 }
 
+/** Approvals likewise: what waits for one, or did not get it, never came about. */
+const APPROVED: Readonly<Record<'merged' | 'undecided', readonly ApprovalRow['state'][]>> = {
+  merged: ['approved'],
+  undecided: ['pending', 'approved'],
+};
+
 /** Proposals that may be what stands: `merged`; with `undecided` those of which something may still become. */
 const STANDING: Readonly<Record<'merged' | 'undecided', readonly ProposalRow['state'][]>> = {
   merged: ['merged'],
@@ -40,9 +46,9 @@ const STANDING: Readonly<Record<'merged' | 'undecided', readonly ProposalRow['st
 
 /**
  * The newest one about a target that stands: what a proposal asked for that was closed without being merged never came
- * about, so nothing builds on it.
+ * about, and neither did what was not approved, so nothing builds on it.
  *
- * @param upTo of proposals: those alone that are `merged`, or undecided ones too
+ * @param upTo of proposals and approvals: those alone that are `merged`, or undecided ones too
  * @param isReviewed what is neither proposed nor delivered yet will be proposed
  */
 export async function lastStandingIntentOf(
@@ -53,8 +59,10 @@ export async function lastStandingIntentOf(
   return await db
     .selectFrom('intents')
     .leftJoin('proposals', 'proposals.intent_id', 'intents.id')
+    .leftJoin('approvals', 'approvals.intent_id', 'intents.id')
     .selectAll('intents')
     .where('intents.cluster_id', '=', target.clusterId)
+    .where((eb) => eb.or([eb('approvals.state', 'is', null), eb('approvals.state', 'in', APPROVED[upTo])]))
     .where('target_kind', '=', target.kind)
     .where('namespace', '=', target.namespace)
     .where('name', '=', target.name)

@@ -23,6 +23,8 @@ export interface ApprovalRow {
   /** `approvedSpecHash` of the spec as it will be delivered. */
   spec_hash: string;
   requested_by: string;
+  /** Hash of the admin token that asked: under another name it approves nothing either. */
+  requested_with: string | null;
   requested_at: string;
   /** When the request falls, where nobody decided. */
   expires_at: string;
@@ -33,7 +35,10 @@ export interface ApprovalRow {
   approved_by: string | null;
   /** Compact JWS `ApprovalStatement`. */
   statement: string | null;
+  /** The key that signed it. */
+  statement_kid: string | null;
   jti: string | null;
+  /** From the approval on, signed or not. */
   statement_expires_at: string | null;
   decided_at: string | null;
   reason: string | null;

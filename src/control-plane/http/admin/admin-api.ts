@@ -29,6 +29,7 @@ import { recoveryKeyRoutes } from './recovery-key.ts';
 import { proposalRoutes } from './proposals.ts';
 import { pushCredentialRoutes } from './push-credential.ts';
 import { refuseUnread } from './refuse-unread.ts';
+import { operationTemplateRoutes } from './operation-templates.ts';
 import { organizationRoutes } from './organization.ts';
 import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
@@ -67,6 +68,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       catalogRoutes(scope, deps);
       catalogCredentialRoutes(scope, deps);
       catalogVersionRoutes(scope, deps);
+      operationTemplateRoutes(scope, deps);
       intentRoutes(scope, deps);
       proposalRoutes(scope, deps);
       jobRoutes(scope, deps);

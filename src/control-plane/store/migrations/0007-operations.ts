@@ -50,7 +50,7 @@ async function approvals(db: Kysely<unknown>): Promise<void> {
     db,
     'approvals',
     'id organization_id cluster_id intent_id state required spec_hash requested_by requested_at expires_at',
-    'via proposal_id approved_by statement jti statement_expires_at decided_at reason',
+    'requested_with via proposal_id approved_by statement statement_kid jti statement_expires_at decided_at reason',
   )
     .addPrimaryKeyConstraint('approvals_pk', ['id'])
     .addUniqueConstraint('approvals_intent', ['intent_id'])
@@ -59,6 +59,7 @@ async function approvals(db: Kysely<unknown>): Promise<void> {
   await index(db, 'approvals', ['organization_id', 'requested_at', 'id']);
   await index(db, 'approvals', ['cluster_id', 'state']);
   await index(db, 'approvals', ['state', 'expires_at']);
+  await index(db, 'approvals', ['state', 'statement_expires_at']);
   await table(db, 'approval_reviews', 'id approval_id kind actor roles token_hash at', 'comment')
     .addPrimaryKeyConstraint('approval_reviews_pk', ['id'])
     .addForeignKeyConstraint('approval_reviews_of', ['approval_id'], 'approvals', ['id'])
