@@ -12,7 +12,7 @@ import { APPROVAL_BYTES, approvalNeeded, requestApproval, specHashOf } from './a
 import { requestHash } from './request-hash.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
 import { baseOf } from './intent-base.ts';
-import { recordOf } from './intent-record-of.ts';
+import { recordOf, templatePin } from './intent-record-of.ts';
 import { assertDeliverable, generationIsAsExpected, intentViolations } from './intent-refusals.ts';
 import type { MasterKey } from './master-key.ts';
 import { keysAreOlder, sealSecretValues, valuesToStore, type Sealing } from './seal-secret-values.ts';
@@ -133,7 +133,10 @@ async function acceptIn(
   const reported = await reportedGenerationOf(trx, { clusterId, kind, namespace, name });
   const generation = Math.max(last?.generation ?? 0, reported) + 1;
   const now = deps.clock.now();
-  const record = recordOf(request, sealed, submission.requestedBy, generation, now, deps.randomBytes);
+  const record = {
+    ...recordOf(request, sealed, submission.requestedBy, generation, now, deps.randomBytes),
+    ...templatePin(others.templates),
+  };
   const target = { clusterId, slug: cluster.slug, deliveryEpoch: cluster.delivery_epoch };
   const approval = await approvalNeeded(trx, cluster, record);
   const inputs = { ...renderInputsOf(entry), ...approval?.inputs };

@@ -1,9 +1,12 @@
 import type { Kysely } from 'kysely';
 import type { IntentRequest } from '../intent/intent-request.ts';
+import type { PolicyContext } from '../intent/policy-context.ts';
+import { BUILT_IN_TEMPLATES } from '../operation-templates/built-in-templates.ts';
 import { AppError } from '../protocol/app-error.ts';
 import { dependencyCircle } from './dependency-circle.ts';
 import { gitSettingsOf } from './git/git-settings.ts';
 import { lastStandingIntentOf, targetKindOf } from './store/intents.ts';
+import { findDefinitions, operationTemplateNames } from './store/operation-templates.ts';
 import { olderProposals } from './store/proposals.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 
@@ -15,6 +18,8 @@ export interface IntentBase {
   readonly undecided: string | undefined;
   /** What `dependsOn` of the request would close on the cluster. */
   readonly circle: readonly string[] | undefined;
+  /** Of an operation: what is known of its template. */
+  readonly templates: PolicyContext['templates'];
 }
 
 /**
@@ -34,7 +39,8 @@ export async function baseOf(
 ): Promise<IntentBase> {
   const { action, namespace, name } = request;
   const circle = await dependencyCircle(trx, cluster, request);
-  if (last === undefined) return { standing: undefined, undecided: undefined, circle };
+  const templates = await templatesOf(trx, cluster, request);
+  if (last === undefined) return { standing: undefined, undecided: undefined, circle, templates };
   const waiting = await olderProposals(trx, { ...last, generation: last.generation + 1 });
   const merging = waiting.find(({ state }) => state === 'merging');
   if (action === 'update' && merging !== undefined) {
@@ -49,7 +55,18 @@ export async function baseOf(
       isReviewed: cluster.connectivity_mode === 'gitops' && gitSettingsOf(cluster).review === 'proposal',
     },
   );
-  return { standing, undecided: waiting[0]?.id ?? (await pendingApproval(trx, last)), circle };
+  return { standing, undecided: waiting[0]?.id ?? (await pendingApproval(trx, last)), circle, templates };
+}
+
+async function templatesOf(
+  trx: Kysely<Database>,
+  cluster: ClusterRow,
+  { operationTemplate: name }: IntentRequest,
+): Promise<PolicyContext['templates']> {
+  if (name === undefined) return undefined;
+  const [definition] = await findDefinitions(trx, cluster.organization_id, [name]);
+  const own = await operationTemplateNames(trx, cluster.organization_id);
+  return { definition, names: [...new Set([...Object.keys(BUILT_IN_TEMPLATES), ...own])] };
 }
 
 /** Of an intent about the object that waits for its approval, and for no proposal. */

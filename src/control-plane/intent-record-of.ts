@@ -1,5 +1,7 @@
 import type { IntentRecord } from '../intent/intent-record.ts';
 import type { IntentRequest } from '../intent/intent-request.ts';
+import type { PolicyContext } from '../intent/policy-context.ts';
+import { definitionHash } from '../operation-templates/definition-hash.ts';
 import { newId } from '../protocol/ids.ts';
 import type { SealedIntentValues } from './seal-secret-values.ts';
 
@@ -27,4 +29,10 @@ export function recordOf(
     requestedBy,
     requestedAt: now.toISOString(),
   };
+}
+
+/** An operation by an admin's template is pinned to what that does now. */
+export function templatePin(templates: PolicyContext['templates']): Pick<IntentRecord, 'templateHash'> {
+  const templateHash = definitionHash(templates?.definition);
+  return templateHash === undefined ? {} : { templateHash };
 }

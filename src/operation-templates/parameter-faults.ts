@@ -8,7 +8,7 @@ import { defaultsIn } from './schema-faults.ts';
 const TAKES_NONE = { type: 'object', properties: {}, additionalProperties: false };
 
 /**
- * Everything that is wrong with the parameters of an operation, as faults below `/parameters`: by the template's own schema,
+ * Everything that is wrong with the parameters of an operation, as faults below `/parameters` (its target: `/targetRef`): by the template's own schema,
  * and where that has nothing to say, by that of the built-in template which it runs. Schemas of admins hold no pattern
  * (`schemaFaults`), so that this is done in time on either side.
  */
@@ -24,11 +24,10 @@ export function parameterFaults(
     if (own.length > 0) return below(own);
   }
   const run = builtInParameters(resolved, given);
-  return below([
-    ...judged(builtIn.parameters, run),
-    ...(builtIn.faults?.(run, target) ?? []),
+  return [
+    ...below([...judged(builtIn.parameters, run), ...(builtIn.faults?.(run, target) ?? [])]),
     ...targetFaults(resolved, target),
-  ]);
+  ];
 }
 
 function targetFaults({ builtIn, name }: ResolvedTemplate, target: OperationTarget | undefined): Fault[] {
@@ -37,7 +36,7 @@ function targetFaults({ builtIn, name }: ResolvedTemplate, target: OperationTarg
     builtIn.targets.length === 0
       ? `operation template ${name} takes no targetRef`
       : `operation template ${name} works on ${builtIn.targets.join(', ')}; targetRef names a ${target.kind}`;
-  return [{ path: '', message, allowed: builtIn.targets }];
+  return [{ path: '/targetRef', message, allowed: builtIn.targets }];
 }
 
 function judged(schema: SchemaNode, parameters: Readonly<Record<string, unknown>>): Fault[] {

@@ -7,8 +7,8 @@ import type { Violation } from '../violation.ts';
  * The action makes no sense after the last one: update or uninstall of what was never installed (or is uninstalled
  * already), install over what is there, operate under a name that an operation has.
  *
- * A failed install may be installed again or updated, a failed uninstall be asked for again. An operation runs once, so its name is free again only once it
- * failed before it ran or is removed.
+ * A failed install may be installed again or updated, a failed uninstall be asked for again. An operation runs once, so its name is free again only
+ * where it failed before it came to the cluster.
  */
 export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyContext): Violation[] {
   const allowed = fittingActions(intent.action, context.lastIntent);
@@ -19,15 +19,16 @@ export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyCo
 }
 
 function fittingActions(action: IntentAction, last: LastIntent | undefined): readonly IntentAction[] {
-  if (action === 'operate') return last === undefined || hasEnded(last) ? ['operate'] : [];
+  if (action === 'operate') return last === undefined || neverCame(last) ? ['operate'] : [];
   if (last?.action === 'uninstall' && last.state === 'failed') return ['install', 'uninstall'];
   if (last === undefined || last.action === 'uninstall' || last.state === 'removed') return ['install'];
   if (last.action === 'install' && last.state === 'failed') return ['install', 'update', 'uninstall'];
   return ['update', 'uninstall'];
 }
 
-function hasEnded({ state }: LastIntent): boolean {
-  return state === 'failed' || state === 'removed';
+/** Nothing of it came to the cluster. What did keeps its name: it has run, or still may. */
+function neverCame({ state, applied_at: appliedAt = null }: LastIntent): boolean {
+  return state === 'removed' || (state === 'failed' && appliedAt === null);
 }
 
 function explain({ action, namespace, name }: IntentRequest, undecided: string | undefined): string {
@@ -49,6 +50,6 @@ function explain({ action, namespace, name }: IntentRequest, undecided: string |
         ? `${what} is not installed on this cluster; use install first`
         : `${proposed}; wait until it is ${isApproval ? 'approved' : 'merged'}, or install it anew with all that is to change, in its place`;
     case 'operate':
-      return `an operation ${what} exists already and an operation runs once; choose another name`;
+      return `there was an operation ${what} already, and an operation runs once; choose another name, such as ${name.slice(0, 48).replace(/-+$/, '')}-2`;
   }
 }
