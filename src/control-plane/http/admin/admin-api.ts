@@ -7,6 +7,7 @@ import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { acceptRemovalsRoute } from './accept-removals.ts';
 import { adminTokenRoutes } from './admin-tokens.ts';
+import { approvalRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { authenticateAdmin } from './authenticate.ts';
 import { catalogCredentialRoutes } from './catalog-credentials.ts';
@@ -70,6 +71,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       catalogVersionRoutes(scope, deps);
       operationTemplateRoutes(scope, deps);
       intentRoutes(scope, deps);
+      approvalRoutes(scope, deps);
       proposalRoutes(scope, deps);
       jobRoutes(scope, deps);
       recoveryKeyRoutes(scope, deps);

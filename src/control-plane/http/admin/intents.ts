@@ -8,6 +8,8 @@ import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store
 import { repositoryOfCluster } from '../../store/repositories.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
+import type { ApprovalSummary } from './approval-view.ts';
+import { approvalSummaries } from './approvals.ts';
 import { adminOf } from './authenticate.ts';
 import { ifKnown } from './cluster-view.ts';
 import { answerHeavyPage } from './heavy-page.ts';
@@ -43,7 +45,10 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
         page,
         async (limit, after) => {
           const before = after === undefined ? undefined : ([String(after[0]), String(after[1])] as const);
-          return await listIntentsOf(deps.store.db, cluster.id, { limit, before });
+          const intents = await listIntentsOf(deps.store.db, cluster.id, { limit, before });
+          const ids = intents.map(({ intent }) => intent.id);
+          const approvals = await approvalSummaries(deps.store.db, ids, deps.clock);
+          return intents.map((one) => ({ ...one, approval: approvals.get(one.intent.id) }));
         },
         ({ intent }) => [intent.accepted_at, intent.id],
         ({ intent }) => intent.record.length,
@@ -56,12 +61,17 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
   app.get('/intents/:intent', { schema: { params: IntentParams } }, async (request, reply) => {
     const found = await findIntentOf(deps.store.db, adminOf(request).organization.id, request.params.intent);
     if (found === undefined) throw new AppError('not_found', `there is no intent ${request.params.intent}`);
-    return await reply.send(viewIntent(found, await repositoryOfCluster(deps.store.db, found.intent.cluster_id)));
+    const { id, cluster_id: clusterId } = found.intent;
+    const approval = (await approvalSummaries(deps.store.db, [id], deps.clock)).get(id);
+    return await reply.send(viewIntent({ ...found, approval }, await repositoryOfCluster(deps.store.db, clusterId)));
   });
 }
 
 /** An intent as it is shown: nothing of its values. `repository`: name of the one that its commit is in. */
-export function viewIntent({ intent, receipt, proposal }: IntentWithReceipt, repository?: string) {
+export function viewIntent(
+  { intent, receipt, proposal, approval }: IntentWithReceipt & { readonly approval?: ApprovalSummary | undefined },
+  repository?: string,
+) {
   return {
     id: intent.id,
     clusterId: intent.cluster_id,
@@ -74,6 +84,7 @@ export function viewIntent({ intent, receipt, proposal }: IntentWithReceipt, rep
     ...(proposal === undefined
       ? {}
       : { proposal: { id: proposal.id, state: proposal.state, ...ifKnown('url', proposal.host_url) } }),
+    ...(approval === undefined ? {} : { approval }),
     ...(receipt === undefined
       ? {}
       : {

@@ -28,15 +28,13 @@ const ProposalParams = Type.Object({ proposal: Type.String({ minLength: 1, maxLe
 /** As a reason of an intent, but for line feeds and tabs. */
 const COMMENT_PATTERN =
   '^[^\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,4000}$';
+export const CommentText = Type.String({
+  pattern: COMMENT_PATTERN,
+  description: 'up to 4000 characters, also of several lines; no control characters and none that turn text around',
+});
 const ActBody = Type.Object(
   {
-    comment: Type.Optional(
-      Type.String({
-        pattern: COMMENT_PATTERN,
-        description:
-          'up to 4000 characters, also of several lines; no control characters and none that turn text around',
-      }),
-    ),
+    comment: Type.Optional(CommentText),
     revision: Type.Optional(Type.Integer({ minimum: 1, description: 'the revision that was looked at' })),
   },
   { additionalProperties: false },
