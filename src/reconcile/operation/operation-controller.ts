@@ -4,7 +4,7 @@ import { isDenied } from '../../kube/read-failure.ts';
 import type { WorkResult } from '../../kube/work-queue.ts';
 import { BUILT_IN_TEMPLATES } from '../../operation-templates/built-in-templates.ts';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
-import type { KubeObject } from '../../resources/kube-object.ts';
+import { refOf, type KubeObject } from '../../resources/kube-object.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -131,6 +131,11 @@ function effectsOf(
     },
     write: async (operation, status, ifDenied) =>
       await save(deps, operations, operation, { status, ...(ifDenied === undefined ? {} : { ifDenied }) }, signal),
+    isAsSeen: async (operation) => {
+      const live = await api.get(refOf(operation), signal);
+      const { uid, resourceVersion } = operation.metadata;
+      return live?.metadata.uid === uid && live?.metadata.resourceVersion === resourceVersion;
+    },
     start: async (operation, standing) => await runner(standing).start(runnerDeps, runOf(operation, standing), signal),
     observe: async (operation, standing) =>
       await runner(standing).observe(runnerDeps, runOf(operation, standing), signal),

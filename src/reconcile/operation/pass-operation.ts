@@ -20,6 +20,8 @@ export interface OperationEffects {
    * @param ifDenied what is told instead where the status cannot be written
    */
   readonly write: (operation: Operation, status: NextStatus, ifDenied?: NextStatus) => Promise<Operation>;
+  /** Whether the object is still the one that was seen. */
+  readonly isAsSeen: (operation: Operation) => Promise<boolean>;
   readonly start: (operation: Operation, standing: RunningStanding) => Promise<FailedTry | void>;
   readonly observe: (operation: Operation, standing: RunningStanding) => Promise<RunState>;
   readonly stop: (operation: Operation, standing: RunningStanding) => Promise<void>;
@@ -36,6 +38,8 @@ export interface OperationEffects {
 /** How long what cannot be stopped may hold up the end of an operation that is past its deadline. */
 const STOP_WITHIN_MS = 60_000;
 const MOST_STEPS = 12;
+/** The watch has caught up by then. */
+const BEHIND_MS = 1000;
 
 /**
  * Takes an operation as far as it goes now, and answers when to look again.
@@ -96,6 +100,8 @@ export async function passOperation(
         startedTry = seen === undefined ? decision.attempt : startedTry;
         break;
       case 'start':
+        // The watch may be behind, and the try have begun and gone since.
+        if (!(await effects.isAsSeen(operation))) return new Date(view.now.getTime() + BEHIND_MS);
         seen = await begun(effects, operation);
         startedTry = seen === undefined && standing.kind === 'running' ? standing.attempt : startedTry;
         break;
