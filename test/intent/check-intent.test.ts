@@ -21,7 +21,13 @@ const install: IntentRequest = {
   catalogEntry: 'podinfo',
   chartVersion: '6.5.0',
 };
-const operate: IntentRequest = { action: 'operate', namespace: 'shop', name: 'scale-1', operationTemplate: 'scale' };
+const operate: IntentRequest = {
+  action: 'operate',
+  namespace: 'shop',
+  name: 'scale-1',
+  operationTemplate: 'scale',
+  parameters: { name: 'web', replicas: 2 },
+};
 const bare = { namespace: 'shop', name: 'podinfo' };
 
 function refusalOf(intent: IntentRequest, against: PolicyContext = context): AppError {
@@ -186,6 +192,7 @@ describe('checkIntent', () => {
     ['uninstall', { action: 'update', state: 'ready' }, true],
     ['operate', undefined, true],
     ['operate', { action: 'operate', state: 'failed' }, true],
+    ['operate', { action: 'operate', state: 'failed', applied_at: '2026-11-01T00:00:00.000Z' }, false],
     ['operate', { action: 'operate', state: 'ready' }, false],
     ['operate', { action: 'operate', state: 'accepted' }, false],
   ])('%s after %j: %s', (action, lastIntent, fits) => {
