@@ -233,5 +233,5 @@ export class OrderWorld {
 }
 
 function ending({ status }: Operation): unknown {
-  return { ...status, conditions: status?.conditions?.map(({ observedGeneration: _, ...condition }) => condition) };
+  return { ...status, conditions: status?.conditions?.map((condition) => ({ ...condition, observedGeneration: 0 })) };
 }

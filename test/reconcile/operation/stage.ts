@@ -1,19 +1,18 @@
 import { deepEqual } from 'node:assert/strict';
 import { vi } from 'vitest';
 import type { StatusChange } from '../../../src/events/report/reporter.ts';
-import type { ClusterApi } from '../../../src/kube/cluster-api.ts';
 import { BUILT_IN_TEMPLATES } from '../../../src/operation-templates/built-in-templates.ts';
 import type { ClusterPolicy } from '../../../src/policy/cluster-policy.ts';
 import { Inventory } from '../../../src/reconcile/inventory.ts';
 import { startReconciler, type Reconciler, type ReconcilerDeps } from '../../../src/reconcile/reconciler.ts';
 import type { FailedTry, RunState, TemplateRunner } from '../../../src/reconcile/operation/template-runner.ts';
-import { OPERATION_UID_LABEL } from '../../../src/resources/labels.ts';
 import type { Operation, OperationSpec } from '../../../src/resources/operation.ts';
-import { systemClock, type Clock } from '../../../src/runtime/clock.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { anInstance, aPolicy, CLUSTER_ID } from '../manifests.ts';
 import { RecordingApi } from '../recording-api.ts';
 import { logger, startTestCluster, type TestCluster } from '../test-cluster.ts';
 
+const OPERATION = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation', namespace: 'shop' } as const;
 export const TEMPLATES = Object.keys(BUILT_IN_TEMPLATES);
 const WAIT = { timeout: 8000, interval: 5 };
 
@@ -79,13 +78,16 @@ export class OperationStage implements AsyncDisposable {
   options: Partial<ReconcilerDeps> = {};
   #reconciler: Reconciler | undefined;
   #changed = (): void => undefined;
+  /** How far the operator's clock is ahead; what is due by it is done at the next look. */
+  aheadMs = 0;
 
   constructor(cluster: TestCluster) {
     this.cluster = cluster;
   }
 
-  async start(clock: Clock = systemClock, api: ClusterApi = this.cluster.api): Promise<void> {
-    this.recording = new RecordingApi(api);
+  async start(): Promise<void> {
+    const clock = { ...systemClock, now: () => new Date(Date.now() + this.aheadMs) };
+    this.recording = new RecordingApi(this.cluster.api);
     this.inventory = new Inventory({ api: this.recording.api, logger, clusterId: () => CLUSTER_ID });
     await this.inventory.load(new AbortController().signal);
     this.#reconciler = startReconciler({
@@ -103,6 +105,22 @@ export class OperationStage implements AsyncDisposable {
       runners: (['run-job', 'rollout-restart'] as const).map((name) => this.runner.as(name)),
       ...this.options,
     });
+  }
+
+  /** A new operator on the same cluster. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** So many seconds later everything is looked at again. */
+  later(seconds: number): void {
+    this.aheadMs += seconds * 1000;
+    this.#changed();
+  }
+
+  async patch(patch: Record<string, unknown>, name = 'job'): Promise<void> {
+    await this.cluster.api.mergePatch({ ...OPERATION, name }, patch, { fieldManager: 'service-operator' });
   }
 
   async stop(): Promise<void> {
@@ -130,12 +148,7 @@ export class OperationStage implements AsyncDisposable {
   }
 
   async read(name = 'job'): Promise<Operation | undefined> {
-    return await this.cluster.api.get<Operation>({
-      apiVersion: 'ops.service.io/v1alpha1',
-      kind: 'Operation',
-      namespace: 'shop',
-      name,
-    });
+    return await this.cluster.api.get<Operation>({ ...OPERATION, name });
   }
 
   async until(phase: string, reason?: string, name = 'job'): Promise<Operation> {
@@ -173,5 +186,3 @@ export class OperationStage implements AsyncDisposable {
 export async function setOperationStage(): Promise<OperationStage> {
   return new OperationStage(await startTestCluster());
 }
-
-export { OPERATION_UID_LABEL };
