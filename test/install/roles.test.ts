@@ -59,7 +59,7 @@ describe('the rights of the operator', () => {
     ]);
   });
 
-  it('in a granted namespace are to its own kinds and to what Flux makes releases of', () => {
+  it('in a granted namespace are to its own kinds, to what Flux makes releases of and to what operations work on', () => {
     expect(linesOf('service-operator-namespace', 'ClusterRole')).toEqual([
       'apps.service.io/applicationinstances: create patch delete',
       'apps.service.io/applicationinstances/status: patch',
@@ -70,6 +70,14 @@ describe('the rights of the operator', () => {
       'source.toolkit.fluxcd.io/helmrepositories: list watch create patch delete',
       'core/secrets: create patch delete',
       'core/events: create patch',
+      'apps/deployments: get list patch',
+      'apps/statefulsets: get list patch',
+      'apps/daemonsets: get list patch',
+      'batch/jobs: get create delete',
+      'batch/cronjobs: get list',
+      'core/pods: list',
+      'core/pods/log: get',
+      'core/configmaps: get create patch',
     ]);
   });
 

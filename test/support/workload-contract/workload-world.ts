@@ -88,6 +88,15 @@ export function workload(
   };
 }
 
+function connect(yaml: string) {
+  return connectCluster({
+    kubeconfig: { kind: 'text', yaml },
+    userAgent: 'workload-test',
+    clock: systemClock,
+    random: Math.random,
+  });
+}
+
 /** The namespace `shop` on a server, with the stand-in for the controllers of workloads. */
 export class WorkloadWorld implements AsyncDisposable {
   readonly api: ClusterApi;
@@ -103,14 +112,7 @@ export class WorkloadWorld implements AsyncDisposable {
   static async start(startServer: () => Promise<WorkloadServer>): Promise<WorkloadWorld> {
     await using owned = new AsyncDisposableStack();
     const server = owned.use(await startServer());
-    const api = owned.use(
-      connectCluster({
-        kubeconfig: { kind: 'text', yaml: server.kubeconfig },
-        userAgent: 'workload-test',
-        clock: systemClock,
-        random: Math.random,
-      }),
-    );
+    const api = owned.use(connect(server.kubeconfig));
     await api.create(aNamespace('shop'), 'test');
     for (const definition of RESOURCE_DEFINITIONS) {
       if (definition.kind === OPERATION_KIND) await api.create(customResourceDefinition(definition), 'test');
@@ -120,6 +122,11 @@ export class WorkloadWorld implements AsyncDisposable {
     const controller = owned.use(startWorkloadController({ api, clock: systemClock, logger, random: () => 0 }));
     await controller.synced();
     return new WorkloadWorld(server, api, owned.move());
+  }
+
+  /** The same server, asked by the holder of another kubeconfig. */
+  as(kubeconfig: string): WorkloadWorld {
+    return new WorkloadWorld(this.server, this.#owned.use(connect(kubeconfig)), new AsyncDisposableStack());
   }
 
   /** The operation as it stands on the server; made where it is not there yet. */
