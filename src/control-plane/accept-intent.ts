@@ -9,6 +9,8 @@ import { renderIntent, type RenderInputs } from '../intent/render.ts';
 import { AppError } from '../protocol/app-error.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { APPROVAL_BYTES, approvalNeeded, requestApproval, specHashOf } from './approvals/request-approval.ts';
+import { clusterViolations } from './cluster-violations.ts';
+import { policyOfCluster } from './policy-of-cluster.ts';
 import { requestHash } from './request-hash.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
 import { baseOf } from './intent-base.ts';
@@ -141,6 +143,8 @@ async function acceptIn(
   const approval = await approvalNeeded(trx, cluster, record);
   const inputs = { ...renderInputsOf(entry), ...approval?.inputs };
   const rendered = renderIntent(record, target, inputs);
+  const policy = policyOfCluster(cluster, entry, others.templates?.definition);
+  throwIfRefused(await clusterViolations(rendered, policy, now));
   throwIfTooLarge(request, rendered, SIGNATURE_BYTES + (approval === undefined ? 0 : APPROVAL_BYTES));
   // After the size, which bounds what a check may be of.
   const isWhole = request.sealedValues === undefined && carried === undefined;

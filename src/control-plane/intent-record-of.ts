@@ -12,6 +12,7 @@ export function recordOf(
     sealedValues: _sealed,
     recoveryValues: _recovery,
     expectedGeneration: _expected,
+    dryRun: _dryRun,
     ...request
   }: IntentRequest,
   { sealedValues }: SealedIntentValues,

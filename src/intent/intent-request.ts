@@ -51,6 +51,9 @@ export const IntentRequest = Type.Object(
           'refused with conflict unless the newest intent about this object has this generation; 0: none has',
       }),
     ),
+    dryRun: Type.Optional(
+      Type.Boolean({ description: 'only tell everything that the intent would be refused for; nothing is stored' }),
+    ),
     operationTemplate: Type.Optional(EntryName),
     parameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'parameters of the operation template, an object' }),

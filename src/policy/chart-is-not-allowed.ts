@@ -15,7 +15,7 @@ export function chartIsNotAllowed(
   if (entry === undefined) {
     const allowed = allowedNames(policy.catalogEntries.map((candidate) => candidate.entry));
     const message = `catalog entry ${catalogEntry} is not allowed for this cluster; ${allowed}; ${allowAtControlPlane(policy, 'allowedCatalogEntries')}`;
-    return [{ reason: Reason.ChartNotAllowed, message }];
+    return [{ reason: Reason.ChartNotAllowed, message, fault: { path: '/catalogEntry', message } }];
   }
   const set = (path: string, value: string): string =>
     `set it with: kubectl patch applicationinstance ${metadata.name} -n ${metadata.namespace ?? ''} --type=merge ` +
@@ -25,10 +25,11 @@ export function chartIsNotAllowed(
     message:
       `spec.chart.${field} is ${chart[field]}; catalog entry ${catalogEntry} says ${entry.chart[field]}; ` +
       set(field, entry.chart[field]),
+    fault: { path: `/chart/${field}`, message: `catalog entry ${catalogEntry} says ${entry.chart[field]}` },
   }));
   if (semver.satisfies(chart.version, entry.versions)) return differing;
   const message =
     `spec.chart.version ${chart.version} is outside ${entry.versions}, which catalog entry ${catalogEntry} allows; ` +
     `take a version of that range, or an admin of the control plane widens it with: PUT /api/v1/catalog/${catalogEntry}`;
-  return [...differing, { reason: Reason.ChartNotAllowed, message }];
+  return [...differing, { reason: Reason.ChartNotAllowed, message, fault: { path: '/chart/version', message } }];
 }

@@ -24,7 +24,19 @@ export function integerIsNotExact({ spec }: { readonly spec: unknown }): readonl
   return found.slice(0, MOST_NAMED).map((path, index) => {
     const others = more > 0 && index === MOST_NAMED - 1 ? ` (and ${more} more like it)` : '';
     const shown = path.length <= MAX_PATH ? path : `${path.slice(0, MAX_PATH - 1)}…`;
-    const message = `${shown}: the integer is beyond ±(2^53−1); send it as a string${others}`;
-    return { reason: Reason.SpecInvalid, message };
+    const words = `the integer is beyond ±(2^53−1); send it as a string${others}`;
+    return {
+      reason: Reason.SpecInvalid,
+      message: `${shown}: ${words}`,
+      fault: { path: pointerTo(path), message: words },
+    };
   });
+}
+
+/** As a JSON pointer below the spec; of names with dots in them the nearest that it can say. */
+function pointerTo(path: string): string {
+  return path
+    .replace(/^spec/, '')
+    .replaceAll(/\[(\d+)\]/g, '.$1')
+    .replaceAll('.', '/');
 }

@@ -15,7 +15,7 @@ export function operationTemplateIsNotAllowed(
   const violations: PolicyViolation[] = [];
   if (!policy.operationTemplates.includes(template)) {
     const message = `operation template ${template} is not allowed on this cluster; ${allowedNames(policy.operationTemplates)}; ${allowAtControlPlane(policy, 'allowedOperationTemplates')}`;
-    violations.push({ reason: Reason.TemplateNotAllowed, message });
+    violations.push({ reason: Reason.TemplateNotAllowed, message, fault: { path: '/template', message } });
   }
   const annotation = namespace?.metadata.annotations?.[ALLOWED_OPERATIONS_ANNOTATION];
   if (annotation === undefined) return violations;

@@ -15,5 +15,9 @@ export function ruleIsBroken<T>(
 ): readonly PolicyViolation[] {
   return rules
     .filter((rule) => rule.isBroken(after, before as T | undefined))
-    .map(({ message }) => ({ reason: Reason.SpecInvalid, message }));
+    .map(({ message, at }) => ({
+      reason: Reason.SpecInvalid,
+      message,
+      fault: { path: at.replace(/^spec/, '').replaceAll('.', '/'), message },
+    }));
 }

@@ -3,6 +3,7 @@ import { IntentRequest } from '../../../intent/intent-request.ts';
 import { AppError } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { acceptIntent } from '../../accept-intent.ts';
+import { dryRunIntent } from '../../dry-run-intent.ts';
 import { reasonOf } from '../../history/describe-commits.ts';
 import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store/intents.ts';
 import { repositoryOfCluster } from '../../store/repositories.ts';
@@ -24,9 +25,13 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
   app.post('/clusters/:cluster/intents', { schema }, async (request, reply) => {
     const { organization, name, tokenHash } = adminOf(request);
     const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
+    const { dryRun, ...body } = request.body;
+    if (dryRun === true) {
+      return await reply.send(await dryRunIntent(deps, { clusterId: cluster.id, request: body, requestedBy: name }));
+    }
     const accepted = await acceptIntent(deps, {
       clusterId: cluster.id,
-      request: request.body,
+      request: body,
       requestedBy: name,
       requestedWith: tokenHash,
       requestKey: readRequestKey(request.headers['idempotency-key']),
