@@ -41,6 +41,7 @@ describe('readConfig', () => {
       SERVICE_OPERATOR_IMAGE: 'registry.example.com:5000/service-operator@sha256:00ff',
       SERVICE_CHANNEL_ALLOW_PRIVATE: 'true',
       SERVICE_GIT_ALLOW_PRIVATE: 'true',
+      SERVICE_CATALOG_ALLOW_PRIVATE: 'true',
       SERVICE_LOG_LEVEL: 'warn',
     });
     const { adminToken, databaseUrl, ...rest } = config;
@@ -55,6 +56,7 @@ describe('readConfig', () => {
       tls: { certFile: '/tls/tls.crt', keyFile: '/tls/tls.key' },
       channelAllowPrivate: true,
       gitAllowPrivate: true,
+      catalogAllowPrivate: true,
       clientCertificates: { caFile: '/tls/client-ca.crt', header: 'x-client-cert' },
       trustedProxies: ['10.0.0.0/8', '::1'],
       rateLimits: { polls: 6, writes: 1000, events: 7, register: 30, rotate: 20, recover: 180 },

@@ -33,6 +33,7 @@ const MAKES: Readonly<Record<string, number>> = { 'PUT /catalog/:name': 200, 'PU
 /** What routes of something that has a name need, so that nothing but the name is wrong. */
 const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
   'PUT /repositories/:name': { body: REPOSITORY },
+  'PUT /catalog/:name/credentials': { body: { username: 'robot', password: 'a-password' } },
   'PUT /repositories/:name/credentials': { body: { write: REPOSITORY.write } },
   'POST /repositories/:name/layout': { body: { layout: 'sharded' } },
   'GET /repositories/:name/diff': { query: `?from=${'a'.repeat(40)}&to=${'b'.repeat(40)}` },

@@ -45,7 +45,7 @@ export async function listOciVersions(chart: ChartSource, context: AskContext): 
   try {
     return versionsOf(await listTags(base, repository, context));
   } catch (error) {
-    if (!isLoopback(base) || !speaksNoTls(error)) throw error;
+    if (!isLoopback(base) || !(error instanceof RegistryFault && error.speaksNoTls)) throw error;
     const plain = new URL(base.href.replace(/^https:/, 'http:'));
     return versionsOf(await listTags(plain, repository, context));
   }
@@ -54,12 +54,6 @@ export async function listOciVersions(chart: ChartSource, context: AskContext): 
 /** Helm writes the `+` of a version as `_`, which no tag may hold otherwise than so. */
 function versionsOf(tags: readonly string[]): ChartVersions {
   return orderVersions(tags.map((tag) => ({ version: tag.replaceAll('_', '+') })));
-}
-
-function speaksNoTls(error: unknown): boolean {
-  const cause = error instanceof RegistryFault && error.cause instanceof Error ? error.cause : undefined;
-  const code = cause !== undefined && 'code' in cause ? String(cause.code) : '';
-  return code.startsWith('ERR_SSL_') || code === 'EPROTO';
 }
 
 async function listTags(base: URL, repository: string, context: AskContext): Promise<readonly string[]> {

@@ -17,6 +17,9 @@ const RETRY = { minMs: 300, maxMs: 3000 } as const;
 const LONGEST_WAIT_MS = 5000;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 const MAX_REDIRECTS = 3;
+/** OpenSSL's words, as Node hands them on. */
+const NO_TLS_CODES = /^(ERR_SSL_|EPROTO$)/;
+const CERTIFICATE_CODES = /CERT|SELF_SIGNED|^UNABLE_TO_(GET_ISSUER|VERIFY)/;
 
 export interface RegistryClientDeps {
   readonly clock: Clock;
@@ -194,6 +197,13 @@ function faultOf(error: unknown, url: URL, signal: AbortSignal): RegistryFault {
   if (error instanceof RegistryFault) return error;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+  if (code !== undefined && CERTIFICATE_CODES.test(code)) {
+    const next = 'give its root to the control plane in NODE_EXTRA_CA_CERTS';
+    return new RegistryFault('unusable', `the certificate of ${url.host} is not trusted (${code}); ${next}`);
+  }
+  if (code !== undefined && NO_TLS_CODES.test(code)) {
+    return new RegistryFault('unusable', `${url.host} does not speak TLS (${code})`, { speaksNoTls: true });
+  }
   // Messages of system errors hold addresses and ports; those of the guard do not.
   const why = code === undefined ? (cause instanceof Error ? cause.message : 'unknown error') : code;
   return new RegistryFault('down', `${url.host} does not answer (${why})`, { cause: error });

@@ -7,11 +7,19 @@ export class RegistryFault extends Error {
   /** What the registry asked to wait. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(kind: FaultKind, message: string, options: ErrorOptions & { readonly retryAfterMs?: number } = {}) {
+  /** Its port answers in something else. */
+  readonly speaksNoTls: boolean;
+
+  constructor(
+    kind: FaultKind,
+    message: string,
+    options: ErrorOptions & { readonly retryAfterMs?: number; readonly speaksNoTls?: boolean } = {},
+  ) {
     super(message, options);
     this.name = 'RegistryFault';
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
+    this.speaksNoTls = options.speaksNoTls ?? false;
   }
 }
 

@@ -47,6 +47,19 @@ const OTHER = {
 /** Every act that the admin API has, in an order in which each changes something. */
 const ACTS: readonly Act[] = [
   { route: 'PUT /catalog/:name', path: () => '/catalog/podinfo', body: () => PODINFO, audited: 'CatalogEntryUpdated' },
+  { route: 'PUT /catalog/:name', path: () => '/catalog/unused', body: () => PODINFO, audited: 'CatalogEntryUpdated' },
+  {
+    route: 'PUT /catalog/:name/credentials',
+    path: () => '/catalog/unused/credentials',
+    body: () => ({ username: 'robot', password: 'a-password-of-nobody' }),
+    audited: 'CatalogCredentialUpdated',
+  },
+  {
+    route: 'DELETE /catalog/:name/credentials',
+    path: () => '/catalog/unused/credentials',
+    audited: 'CatalogCredentialDeleted',
+  },
+  { route: 'DELETE /catalog/:name', path: () => '/catalog/unused', audited: 'CatalogEntryDeleted' },
   { route: 'POST /clusters', body: () => CLUSTER, audited: 'ClusterCreated' },
   {
     route: 'POST /clusters',

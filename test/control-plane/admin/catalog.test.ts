@@ -82,7 +82,14 @@ describe('the catalog', () => {
       '/chart/url',
     ],
     ['default values that are a list', { ...PODINFO, defaultValues: [] }, '/defaultValues'],
-    ['an approval, which is not built yet', { ...PODINFO, approval: { required: true } }, '/approval'],
+    ['an approval that says no number', { ...PODINFO, approval: { required: true } }, '/approval/count'],
+    ['a deprecation without words', { ...PODINFO, deprecation: { replacement: 'x' } }, '/deprecation/message'],
+    [
+      'a replacement that is the entry itself',
+      { ...PODINFO, deprecation: { message: 'old', replacement: 'refused' } },
+      '/deprecation/replacement',
+    ],
+    ['a credential', { ...PODINFO, credentials: { username: 'a', password: 'b' } }, '/credentials'],
     [
       'a schema with a broken pattern',
       { ...PODINFO, valuesSchema: { properties: { a: { type: 'string', pattern: '(' } } } },
