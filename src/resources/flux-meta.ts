@@ -25,3 +25,7 @@ export interface FluxStatus {
 
 /** Asks a Flux controller to look now; any new value does. */
 export const RECONCILE_REQUEST_ANNOTATION = 'reconcile.fluxcd.io/requestedAt';
+/** With the same value as the request: an upgrade is made though nothing changed. Both of helm-controller alone. */
+export const FORCE_REQUEST_ANNOTATION = 'reconcile.fluxcd.io/forceAt';
+/** With the same value as the request: the failures counted so far are forgotten. */
+export const RESET_REQUEST_ANNOTATION = 'reconcile.fluxcd.io/resetAt';

@@ -31,6 +31,8 @@ export const APPROVAL_REQUIRED_ANNOTATION = 'ops.service.io/approval-required';
 export const APPROVAL_ANNOTATION = 'app.service.io/approval';
 /** On a HelmRelease: hash of the instance's spec that it was made of (`approvedSpecHash`). */
 export const RELEASED_SPEC_ANNOTATION = 'app.service.io/released-spec';
+/** On an ApplicationInstance: the earlier version that an operation took it back to, until the next intent (JSON). */
+export const ROLLBACK_ANNOTATION = 'app.service.io/rollback';
 /** On what an operation made: the Operation's UID. */
 export const OPERATION_UID_LABEL = 'ops.service.io/operation-uid';
 /** On every delivered object: the control plane's signature over it (decisions, "Jobs"). */

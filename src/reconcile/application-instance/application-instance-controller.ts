@@ -7,6 +7,7 @@ import { outcomeOfFailure } from '../kube-failure.ts';
 import { observe, type InstanceDeps, type InstancePass, type InstanceWatches, type Step } from './instance-pass.ts';
 import { leftovers } from './leftovers.ts';
 import { saveVerdict } from './save-verdict.ts';
+import { applyRollback } from './steps/apply-rollback.ts';
 import { checkNamespace } from './steps/check-namespace.ts';
 import { checkPaused } from './steps/check-paused.ts';
 import { checkPolicy } from './steps/check-policy.ts';
@@ -31,6 +32,7 @@ const STEPS: readonly Step[] = [
   finalize,
   checkSource,
   ensureFinalizer,
+  applyRollback,
   checkPolicy,
   checkRelease,
   ensureSealedValues,

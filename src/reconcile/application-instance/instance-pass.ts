@@ -17,6 +17,7 @@ import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import type { ReleaseClaims } from './release-claims.ts';
+import type { RollbackPin } from './rollback-pin.ts';
 import type { SealedShape } from './sealed-shape.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -76,6 +77,8 @@ export interface InstancePass {
   release: HelmRelease | undefined;
   ociRepository: OciRepository | undefined;
   helmRepository: HelmRepository | undefined;
+  /** The earlier version that an operation took it back to, and the instance as it is released then. */
+  pinned?: { readonly pin: RollbackPin; readonly instance: ApplicationInstance };
   /** Hash of the spec that the release may be made of, from the step that checks it on. */
   specHash?: string;
   /** Where the release reads the opened secret values, from the step that writes them on. */
@@ -90,6 +93,11 @@ export type StepResult =
 export type Step = (pass: InstancePass) => Promise<StepResult>;
 
 export const NEXT: StepResult = { kind: 'next' };
+
+/** The instance as it is released: by its spec, or taken back to an earlier version. */
+export function toRelease({ instance, pinned }: Pick<InstancePass, 'instance' | 'pinned'>): ApplicationInstance {
+  return pinned?.instance ?? instance;
+}
 
 /** Starts a pass. Undefined when the instance is gone. @throws KubeError */
 export async function observe(

@@ -8,6 +8,7 @@ import { refOf, type KubeObject } from '../../resources/kube-object.ts';
 import type { Operation } from '../../resources/operation.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Secret } from '../../runtime/secret.ts';
 import type { ClusterEventRecorder } from '../application-instance/instance-pass.ts';
 import type { InventorySaver } from '../inventory-saver.ts';
 import type { Inventory } from '../inventory.ts';
@@ -36,6 +37,8 @@ export interface OperationDeps {
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
+  /** The cluster's private keys, the current one first; undefined until they are read. */
+  readonly keyRing?: () => readonly Secret[] | undefined;
   /** What this operator can run. */
   readonly runners: readonly TemplateRunner[];
   readonly told?: ToldSources;
@@ -94,8 +97,8 @@ function effectsOf(
   { inside, policy }: { readonly inside: KubeObject | undefined; readonly policy: ClusterPolicy },
   signal: AbortSignal,
 ): OperationEffects {
-  const { api, clock, random, logger } = deps;
-  const runnerDeps = { api, logger };
+  const { api, clock, random, logger, keyRing } = deps;
+  const runnerDeps = { api, logger, ...(keyRing === undefined ? {} : { keyRing }) };
   const runnerOf = (template: RunPlan['template']): TemplateRunner | undefined =>
     deps.runners.find((runner) => runner.name === template);
   const runner = ({ plan }: RunningStanding): TemplateRunner => {

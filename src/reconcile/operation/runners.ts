@@ -1,3 +1,5 @@
+import { releaseReconcileRunner } from './runners/release-reconcile.ts';
+import { releaseRollbackRunner } from './runners/release-rollback.ts';
 import { rolloutRestartRunner } from './runners/rollout-restart.ts';
 import { scaleRunner } from './runners/scale.ts';
 import { runJobRunner } from './runners/run-job.ts';
@@ -12,4 +14,6 @@ export const TEMPLATE_RUNNERS: readonly TemplateRunner[] = [
   runJobRunner,
   veleroBackupRunner,
   veleroRestoreRunner,
+  releaseReconcileRunner,
+  releaseRollbackRunner,
 ];

@@ -6,6 +6,7 @@ import type { KubeObject } from '../../resources/kube-object.ts';
 import type { Operation, OperationStatus } from '../../resources/operation.ts';
 import type { Reason } from '../../resources/reasons.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Secret } from '../../runtime/secret.ts';
 
 /** One try of one operation, as the template that does its work sees it. */
 export interface OperationRun {
@@ -54,6 +55,8 @@ export interface FailedTry {
 export interface RunnerDeps {
   readonly api: ClusterApi;
   readonly logger: Logger;
+  /** The cluster's private keys, the current one first; undefined until they are read. */
+  readonly keyRing?: () => readonly Secret[] | undefined;
 }
 
 /**

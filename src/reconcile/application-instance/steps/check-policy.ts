@@ -20,7 +20,7 @@ const OF_APPROVALS: readonly string[] = [Reason.ApprovalMissing, Reason.Approval
 export async function checkPolicy(pass: InstancePass): Promise<StepResult> {
   const { instance, deps, signal } = pass;
   const situation = await situationOf(pass);
-  const verdict = await policyVerdict(instance, situation);
+  const verdict = await policyVerdict(instance, situation, pass.pinned?.instance);
   if (verdict !== undefined) return held(verdict);
   const taken = await takeApproval(deps.approvals, instance, situation, signal);
   const forbidden = verdictOf(taken.violations);

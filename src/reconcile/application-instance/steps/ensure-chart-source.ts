@@ -1,9 +1,10 @@
 import { desiredHelmRepository, desiredOciRepository } from '../desired-source.ts';
 import { ensureOwned } from '../ensure-owned.ts';
-import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
+import { NEXT, toRelease, type InstancePass, type StepResult } from '../instance-pass.ts';
 
 export async function ensureChartSource(pass: InstancePass): Promise<StepResult> {
-  const { instance, policy, watches } = pass;
+  const { policy, watches } = pass;
+  const instance = toRelease(pass);
   if (instance.spec.chart.type === 'helm') {
     const desired = desiredHelmRepository(instance, policy.clusterId);
     const ensured = await ensureOwned(pass, watches.flux.helmRepositories, desired, pass.helmRepository);

@@ -1,13 +1,14 @@
 import { desiredRelease } from '../desired-release.ts';
 import { ensureOwned } from '../ensure-owned.ts';
-import { NEXT, type InstancePass, type SealedInputs, type StepResult } from '../instance-pass.ts';
+import { NEXT, toRelease, type InstancePass, type SealedInputs, type StepResult } from '../instance-pass.ts';
 import { isOwned } from '../owned-meta.ts';
 import { withReleasedSpec } from '../released-spec.ts';
+import { withPin } from '../rollback-pin.ts';
 import { SEALED_SECRET_ANNOTATION } from '../sealed-secret.ts';
 
 export async function ensureRelease(pass: InstancePass): Promise<StepResult> {
-  const made = desiredRelease(pass.instance, pass.namespace, pass.policy.clusterId, sealedInputs(pass));
-  const desired = withReleasedSpec(made, pass.specHash);
+  const made = desiredRelease(toRelease(pass), pass.namespace, pass.policy.clusterId, sealedInputs(pass));
+  const desired = withPin(withReleasedSpec(made, pass.specHash), pass.pinned?.pin);
   const ensured = await ensureOwned(pass, pass.watches.flux.releases, desired, pass.release);
   if (ensured.kind === 'held') return ensured.result;
   // What it says of itself is read in a pass of its own, behind the others: in a burst, releases come before statuses.
