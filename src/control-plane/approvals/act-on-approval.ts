@@ -92,7 +92,11 @@ export async function actOnApproval(
     );
     return { kind: isEnough ? 'approved' : 'changed', id: row.id };
   });
-  if (outcome.kind === 'refused') throw new AppError(outcome.code, outcome.message, { extra: outcome.extra ?? {} });
+  if (outcome.kind === 'refused') {
+    // Its intent may have ended, and it is withdrawn then.
+    wakeups.notify(APPROVALS_TOPIC);
+    throw new AppError(outcome.code, outcome.message, { extra: outcome.extra ?? {} });
+  }
   if (outcome.kind === 'nothing') return;
   // Told before it is signed: whoever looks after approvals signs it, should this process end here.
   wakeups.notify(APPROVALS_TOPIC);

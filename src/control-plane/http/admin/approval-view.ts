@@ -62,7 +62,14 @@ export function viewApproval(standing: StoredApproval, hasManifest: boolean): Ap
   const { row, intent, cluster, required, reviewRows } = standing;
   const { given, missing } = countGiven(standing);
   const record = parseExactJson(intent.record) as IntentRecord;
-  const counting = reviewRows.filter(({ kind, actor }) => kind === 'approve' && given.includes(actor));
+  // Of each the last one that counts: by the token that the person has now.
+  const counting = new Map(
+    reviewRows.flatMap((review) => {
+      const { kind, actor, token_hash: token } = review;
+      const counts = kind === 'approve' && given.includes(actor) && standing.holders.get(actor)?.token === token;
+      return counts ? [[actor, review] as const] : [];
+    }),
+  );
   const manifest = hasManifest ? manifestOf(standing, record) : undefined;
   return {
     id: row.id,
@@ -79,7 +86,7 @@ export function viewApproval(standing: StoredApproval, hasManifest: boolean): Ap
     specHash: row.spec_hash,
     state: row.state,
     required,
-    given: counting.map(({ actor, at, comment }) => ({ by: actor, at, ...ifKnown('comment', comment) })),
+    given: [...counting.values()].map(({ actor, at, comment }) => ({ by: actor, at, ...ifKnown('comment', comment) })),
     missing,
     requestedBy: row.requested_by,
     requestedAt: row.requested_at,
