@@ -31,21 +31,30 @@ export async function clearAway(
   signal: AbortSignal,
 ): Promise<Date | undefined> {
   const { inventory, saver, clock, api } = deps;
-  if (deps.isReported?.(operation) === false) return new Date(clock.now().getTime() + ASK_AGAIN_MS);
-  const { namespace, uid } = operation.metadata;
+  const again = new Date(clock.now().getTime() + ASK_AGAIN_MS);
+  if (deps.isReported?.(operation) === false) return again;
+  const { namespace, uid, resourceVersion } = operation.metadata;
   const ref = refOf(operation);
   const pair = knownPairOf(operation);
   if (pair !== undefined && namespace !== undefined) {
     const { epoch, generation } = pair;
     const went = uid === undefined ? {} : { uid };
-    inventory.remember({ ...ref, namespace, epoch, generation, at: clock.now().toISOString(), ...went });
+    const known = inventory.deleted(ref);
+    if (known === undefined || known.uid !== uid || known.generation !== generation) {
+      inventory.remember({ ...ref, namespace, epoch, generation, at: clock.now().toISOString(), ...went });
+    }
     await saver.saved(signal);
   }
   try {
-    await api.delete(ref, { ...(uid === undefined ? {} : { uid }), propagationPolicy: 'Background' }, signal);
+    const asSeen = {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    await api.delete(ref, { ...asSeen, propagationPolicy: 'Background' }, signal);
+    return undefined;
   } catch (error) {
-    // Another of that name is there by now.
+    // Paused or kept for longer meanwhile, or another of that name: it is judged anew.
     if (!isLostRace(error)) throw error;
+    return again;
   }
-  return undefined;
 }
