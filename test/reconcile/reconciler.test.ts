@@ -112,20 +112,21 @@ describe('the controller', () => {
 });
 
 describe('an Operation', () => {
-  it('is told at once that this version does not run it', async () => {
-    stage.operator.allow(aPolicy({ operationTemplates: ['rollout-restart'] }));
+  it('of a template that is allowed and that nobody knows is told so at once', async () => {
+    stage.operator.allow(aPolicy({ operationTemplates: ['mystery'] }));
     await stage.cluster.api.apply(
       {
         apiVersion: 'ops.service.io/v1alpha1',
         kind: 'Operation',
         metadata: { ...anInstance({ name: 'restart' }).metadata },
-        spec: { template: 'rollout-restart' },
+        spec: { template: 'mystery' },
       },
       { fieldManager: 'service-operator' },
     );
     await vi.waitFor(() =>
       expect(stage.operator.story).toEqual([
-        'int-1: Accepted=False/TemplateNotSupported Blocked=True/TemplateNotSupported',
+        'int-1: Accepted=False/TemplateNotSupported Blocked=True/TemplateNotSupported Running=False/NotStarted ' +
+          'Succeeded=False/NotReached Failed=False/NotReached Cancelled=False/NotReached',
       ]),
     );
   });

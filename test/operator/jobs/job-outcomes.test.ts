@@ -100,15 +100,15 @@ describe('what a job comes to', () => {
     expect(stage.plane.queue.get('j1').results[0]?.appliedRef).toMatchObject({ kind: 'ApplicationInstance' });
   });
 
-  it('an operation that this version does not run: failed', async () => {
+  it('an operation of a template that this operator does not know: failed', async () => {
     await using stage = await JobStage.start();
-    stage.plane.configure({ operation_templates: ['rollout-restart'] });
+    stage.plane.configure({ operation_templates: ['mystery'] });
     const { labels } = anInstance().metadata;
     const payload = {
       apiVersion: 'ops.service.io/v1alpha1',
       kind: 'Operation',
       metadata: { name: 'restart', namespace: 'shop', labels },
-      spec: { template: 'rollout-restart', parameters: {} },
+      spec: { template: 'mystery', parameters: {} },
     };
     // The order on the wire stands in the job alone.
     stage.plane.queue.put(applyJob('j1', {}, { payload, idempotencyKey: 'operation/shop/restart@1' }));

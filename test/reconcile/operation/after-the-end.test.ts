@@ -102,7 +102,7 @@ describe('the output', () => {
     stage.runner.first = done('é'.repeat(20_000));
     await stage.deliver();
     await stage.until('Succeeded');
-    const { output } = (await mapOf('job-output'))?.['data'] as { readonly output: string };
+    const output = String(((await mapOf('job-output'))?.['data'] as Record<string, string> | undefined)?.['output']);
     expect(Buffer.byteLength(output)).toBeLessThanOrEqual(32_768);
     expect(output).toMatch(/^é{16000,}\n\[cut: 40000 bytes in all\]\n$/);
   });
