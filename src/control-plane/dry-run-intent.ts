@@ -12,6 +12,7 @@ import type { Reason } from '../resources/reasons.ts';
 import { renderInputsOf, type AcceptIntentDeps, type IntentSubmission } from './accept-intent.ts';
 import { APPROVAL_BYTES, approvalNeeded } from './approvals/request-approval.ts';
 import { isReviewedInGit } from './approvals/standing.ts';
+import { deprecationWarnings, type Warning } from './catalog/deprecation.ts';
 import { clusterViolations } from './cluster-violations.ts';
 import type { RequiredApprovals } from './git/git-settings.ts';
 import { baseOf } from './intent-base.ts';
@@ -39,6 +40,8 @@ export interface DryRun {
   readonly dryRun: true;
   /** All of them; none: it would be accepted. */
   readonly violations: readonly DryRunViolation[];
+  /** What would be said besides; absent: nothing. */
+  readonly warnings?: readonly Warning[];
   /** Absent: it would wait for nobody. */
   readonly approval?: {
     readonly required: RequiredApprovals;
@@ -110,9 +113,11 @@ export async function dryRunIntent(
   const unchecked = valuesToCheck(request, cluster.organization_id, entry, isWhole);
   if (unchecked !== undefined)
     await found.of('/values', async () => await requireValuesFit(deps.valuesChecker, unchecked));
+  const warnings = entry === undefined ? [] : deprecationWarnings(entry.name, entry.deprecation);
   return {
     dryRun: true,
     violations: found.violations,
+    ...(warnings.length === 0 ? {} : { warnings }),
     ...(approval === undefined
       ? {}
       : { approval: { required: approval.required, via: isReviewedInGit(cluster) ? 'proposal' : 'approval' } }),

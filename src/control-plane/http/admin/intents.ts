@@ -3,6 +3,7 @@ import { IntentRequest } from '../../../intent/intent-request.ts';
 import { AppError } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { acceptIntent } from '../../accept-intent.ts';
+import { intentWarnings } from '../../catalog/intent-warnings.ts';
 import { dryRunIntent } from '../../dry-run-intent.ts';
 import { reasonOf } from '../../history/describe-commits.ts';
 import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store/intents.ts';
@@ -36,7 +37,11 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
       requestedWith: tokenHash,
       requestKey: readRequestKey(request.headers['idempotency-key']),
     });
-    return await reply.code(202).header('location', `/api/v1/intents/${accepted.id}`).send(accepted);
+    const warnings = await intentWarnings(deps.store.db, accepted.id);
+    return await reply
+      .code(202)
+      .header('location', `/api/v1/intents/${accepted.id}`)
+      .send({ ...accepted, ...(warnings.length === 0 ? {} : { warnings }) });
   });
 
   app.get(
