@@ -49,7 +49,8 @@ export async function renderQueued(db: Kysely<Database>, batch: readonly QueuedI
     const record = parseExactJson(queued.record) as IntentRecord;
     const isHandover = queued.handover !== null;
     // What was approved is delivered as it was looked at.
-    const isKept = isHandover || approvals.get(queued.id)?.state === 'approved';
+    const isCancellation = typeof queued.cancels === 'string';
+    const isKept = isHandover || isCancellation || approvals.get(queued.id)?.state === 'approved';
     const inputs = (isKept ? inputsKept(queued) : undefined) ?? (await inputsNow(queued, record));
     const target = { clusterId: queued.cluster_id, slug: queued.slug, deliveryEpoch: queued.delivery_epoch };
     try {

@@ -12,7 +12,7 @@ export const MAX_REASON = 1000;
 const MAX_SEALED = 128 * 1024;
 
 // No control characters, line separators or text-direction overrides: a reason stands in commits and logs as one line.
-const REASON_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${MAX_REASON}}$`;
+export const REASON_PATTERN = `^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,${MAX_REASON}}$`;
 
 /** Body of `POST /clusters/{id}/intents` (decisions, "Admin API"). */
 export const IntentRequest = Type.Object(

@@ -36,6 +36,8 @@ const APPLIED_PHASES: readonly string[] = ['Reconciling', 'Ready', 'Deleting'] s
 export interface JudgedIntent {
   readonly state: IntentSnapshot['state'];
   readonly action: IntentSnapshot['action'];
+  /** Of a cancellation: id of the intent that it cancels. */
+  readonly cancels?: string | null | undefined;
 }
 
 /**
@@ -46,7 +48,8 @@ export interface JudgedIntent {
  * noop ───────► delivered anew when it had expired; removed when there is nothing to delete; else as the cluster reports it
  * ```
  *
- * An intent that is over stays so: a report can be faster than the result.
+ * An intent that is over stays so: a report can be faster than the result. A cancellation goes by what the cluster reports of
+ * its operation, whose job fails where it was cancelled.
  */
 export function judgeResult(
   intent: JudgedIntent,
@@ -54,6 +57,9 @@ export function judgeResult(
   job: { readonly expiresAt: string; readonly now: Date },
 ): Verdict {
   if (OVER.includes(intent.state)) return { move: 'none' };
+  // The object that was applied was cancelled or had ended: what it reports says which.
+  const isEnd = result.outcome === 'succeeded' || (result.outcome === 'failed' && result.appliedRef !== undefined);
+  if (typeof intent.cancels === 'string' && isEnd) return { move: 'reports' };
   return VERDICTS[result.outcome](intent, result, job);
 }
 

@@ -170,7 +170,7 @@ async function moveIntent(
   if (cluster === undefined) return NOTHING;
   const intent = await trx
     .selectFrom('intents')
-    .select(['id', 'state', 'action', 'generation'])
+    .select(['id', 'state', 'action', 'generation', 'cancels'])
     .where('id', '=', job.intent_id)
     .executeTakeFirst();
   // Numbered anew since: this job is of the number before.

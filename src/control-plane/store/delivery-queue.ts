@@ -150,7 +150,19 @@ function waiting(db: Kysely<Database>) {
     .select(['id', 'cluster_id', 'target_kind', 'namespace', 'name', 'generation', 'accepted_at'])
     .select(sql<string | null>`NULL`.as('handover'))
     .where('state', '=', 'accepted')
-    .where('awaits_approval', 'is', null);
+    .where('awaits_approval', 'is', null)
+    // What is to be cancelled goes with its cancellation, which has all of it: else it would begin first.
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('intents as cancellation')
+            .select('cancellation.id')
+            .whereRef('cancellation.cancels', '=', 'intents.id')
+            .where('cancellation.state', 'not in', ['failed', 'superseded']),
+        ),
+      ),
+    );
   const handedOver = db
     .selectFrom('mode_handovers')
     .innerJoin('intents', 'intents.id', 'mode_handovers.intent_id')

@@ -8,19 +8,31 @@ import { Reason } from '../../resources/reasons.ts';
 import { reportedWhen } from './reported-when.ts';
 import type { Database, ResourceConditionRow } from './schema.ts';
 
-/** Ids in one query: a post has at most 500 events, and SQLite's limit of variables is far above. */
+/**
+ * Those of the cluster's intents that are named, and of operations what cancels them or is cancelled by them. Ids in one
+ * query: a post has at most 500 events, and SQLite's limit of variables is far above.
+ */
 export async function findIntentSnapshots(
   trx: Kysely<Database>,
   clusterId: string,
   ids: readonly string[],
 ): Promise<IntentSnapshot[]> {
   if (ids.length === 0) return [];
-  return await trx
-    .selectFrom('intents')
-    .select(['id', 'action', 'target_kind as kind', 'namespace', 'name', 'state'])
-    .where('cluster_id', '=', clusterId)
-    .where('id', 'in', ids)
+  const named = await snapshots(trx, clusterId).where('id', 'in', ids).execute();
+  const runs = new Set(named.filter(({ action }) => action === 'operate').map(({ id, cancels }) => cancels ?? id));
+  if (runs.size === 0) return named;
+  const known = new Set(named.map(({ id }) => id));
+  const sharers = await snapshots(trx, clusterId)
+    .where((eb) => eb.or([eb('id', 'in', [...runs]), eb('cancels', 'in', [...runs])]))
     .execute();
+  return [...named, ...sharers.filter(({ id }) => !known.has(id))];
+}
+
+function snapshots(trx: Kysely<Database>, clusterId: string) {
+  return trx
+    .selectFrom('intents')
+    .select(['id', 'action', 'target_kind as kind', 'namespace', 'name', 'state', 'cancels'])
+    .where('cluster_id', '=', clusterId);
 }
 
 /**
@@ -58,12 +70,14 @@ export async function catchUpWithReports(
   deliveryEpoch: number,
   at: string,
 ): Promise<void> {
-  const [intent] = await findIntentSnapshots(trx, clusterId, [intentId]);
-  if (intent === undefined) return;
-  const recent = await recentEventsAbout(trx, clusterId, intent);
-  // What was reported long ago is no longer among the events; what it amounts to still is, and has been stable since.
-  const events = recent.length > 0 ? recent : await statusAbout(trx, clusterId, intent);
-  const moves = moveIntents([intent], events, deliveryEpoch);
+  const intents = await findIntentSnapshots(trx, clusterId, [intentId]);
+  const events: AgentEvent[] = [];
+  for (const intent of intents) {
+    const recent = await recentEventsAbout(trx, clusterId, intent);
+    // What was reported long ago is no longer among the events; what it amounts to still is, and has been stable since.
+    events.push(...(recent.length > 0 ? recent : await statusAbout(trx, clusterId, intent)));
+  }
+  const moves = moveIntents(intents, events, deliveryEpoch);
   if (moves.length > 0) await moveIntentRows(trx, clusterId, at, moves);
 }
 

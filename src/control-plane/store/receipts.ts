@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Receipt } from '../../delivery/delivery.ts';
 import { SUPERSEDED } from '../../delivery/refusal-reasons.ts';
+import { OPERATION_KIND } from '../../resources/operation.ts';
 import { setDesiredRevision } from './clusters.ts';
 import { catchUpWithReports, endAbsent, noteApplied } from './intent-progress.ts';
 import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
@@ -76,11 +77,13 @@ export async function storeReceipt(
     .where('delivered_at', 'is', null)
     .execute();
   if (receipt.mode === 'push') await noteApplied(trx, intent.id, at);
+  const cancels = await bringCancelled(trx, intent, at);
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
   if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
   await trx
     .updateTable('intents')
     .set({ state: 'superseded', reason: withoutWaiting() })
+    .$if(cancels !== null, (query) => query.where('id', '!=', cancels ?? ''))
     .where('cluster_id', '=', intent.cluster_id)
     .where('target_kind', '=', intent.target_kind)
     .where('namespace', '=', intent.namespace)
@@ -91,4 +94,24 @@ export async function storeReceipt(
   await markHandedOver(trx, intent, receipt, at);
   await dropOvertakenHandovers(trx, intent);
   return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
+}
+
+/**
+ * A cancellation holds all of the operation that it cancels. Where that one had not come to the cluster by itself, it came
+ * with this, and ends as the cluster tells.
+ *
+ * @returns the id of the intent that is cancelled, which is not overtaken; null where this one cancels nothing
+ */
+async function bringCancelled(trx: Kysely<Database>, intent: DeliveredIntent, at: string): Promise<string | null> {
+  if (intent.target_kind !== OPERATION_KIND) return null;
+  const row = await trx.selectFrom('intents').select('cancels').where('id', '=', intent.id).executeTakeFirst();
+  const cancels = row?.cancels ?? null;
+  if (cancels === null) return null;
+  await trx
+    .updateTable('intents')
+    .set({ state: 'delivered', delivered_at: at, reason: withoutWaiting() })
+    .where('id', '=', cancels)
+    .where('state', '=', 'accepted')
+    .execute();
+  return cancels;
 }

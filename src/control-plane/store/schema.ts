@@ -212,6 +212,8 @@ export interface IntentRow {
   render_inputs: string | null;
   /** 1: it is not delivered before it is approved (`approvals`); null: nothing keeps it. */
   awaits_approval: number | null;
+  /** Id of the intent whose operation this one cancels; null or absent: it cancels none. */
+  cancels?: string | null | undefined;
   /** Of its record, set by `insertIntent`; null: an operation, or an uninstall. */
   catalog_entry?: string | null | undefined;
   accepted_at: string;

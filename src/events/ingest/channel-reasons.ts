@@ -15,6 +15,7 @@ export const CHANNEL_REASONS: ReadonlyMap<string, { readonly category: ChannelCa
     ['HelmReleaseInstallFailed', { category: 'deploy', says: 'could not be installed' }],
     ['HelmReleaseFailed', { category: 'deploy', says: 'failed' }],
     ['HelmReleaseRolledBack', { category: 'deploy', says: 'was rolled back' }],
+    ['HelmReleaseTakenOut', { category: 'deploy', says: 'failed and was uninstalled' }],
     ['Uninstalled', { category: 'deploy', says: 'was uninstalled' }],
     ['HelmReleaseUninstallFailed', { category: 'deploy', says: 'could not be uninstalled' }],
     ['VeleroBackupCompleted', { category: 'backup', says: 'backup completed' }],

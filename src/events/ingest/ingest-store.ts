@@ -33,6 +33,8 @@ export interface IntentSnapshot {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+  /** Id of the intent whose operation it cancels. */
+  readonly cancels?: string | null | undefined;
   readonly state: ReportedState | 'accepted' | 'proposed' | 'delivered' | 'superseded';
 }
 
@@ -66,7 +68,7 @@ export interface IngestStore {
    * @returns how many messages it came to
    */
   tellChannel(news: readonly ChannelNews[]): Promise<number>;
-  /** Those of the cluster's intents that `ids` names. */
+  /** Those of the cluster's intents that `ids` names, and what cancels them or is cancelled by them. */
   findIntents(ids: readonly string[]): Promise<readonly IntentSnapshot[]>;
   moveIntents(moves: readonly IntentMove[]): Promise<void>;
   setAppliedRevision(revision: string): Promise<void>;

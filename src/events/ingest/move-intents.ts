@@ -12,6 +12,12 @@ const FINAL: readonly IntentSnapshot['state'][] = ['ready', 'removed', 'supersed
 /** Where there is no receipt yet. A report that is faster than its receipt counts when the receipt is stored. */
 const UNDELIVERED: readonly IntentSnapshot['state'][] = ['accepted', 'proposed'];
 
+/** Conditions in which an operation has ended for good, whatever is changed in its spec afterwards. */
+const ENDS: readonly string[] = ['Succeeded', 'Failed', 'Cancelled'];
+
+/** Reason of a cancellation that came too late, or of something that cannot be stopped. */
+export const ENDED_FIRST = 'EndedFirst';
+
 /** Which condition of which kind means what for the intent behind it. The strongest claim in an event wins: first in the list. */
 const CLAIMS: readonly {
   readonly kind: string;
@@ -32,8 +38,13 @@ const CLAIMS: readonly {
     of: 'uninstall',
     means: 'removed',
   },
-  { kind: 'ApplicationInstance', type: 'Stalled', status: 'True', means: 'failed' },
+  // Before Stalled: it says what was done about the failure besides.
   { kind: 'ApplicationInstance', type: 'Degraded', status: 'True', means: 'failed' },
+  { kind: 'ApplicationInstance', type: 'Stalled', status: 'True', means: 'failed' },
+  // By its spec: that is what was asked for, and nothing more comes of it.
+  { kind: 'ApplicationInstance', type: 'Ready', status: 'False', reason: Reason.Suspended, means: 'ready' },
+  // Ready with an earlier version: this intent's own does not run.
+  { kind: 'ApplicationInstance', type: 'Ready', status: 'True', reason: Reason.HelmReleaseRolledBack, means: 'failed' },
   { kind: 'ApplicationInstance', type: 'Ready', status: 'True', means: 'ready' },
   { kind: 'Operation', type: 'Failed', status: 'True', means: 'failed' },
   { kind: 'Operation', type: 'Cancelled', status: 'True', means: 'failed' },
@@ -55,6 +66,9 @@ const CLAIMS: readonly {
  * ready too: by the removal of its file from Git, which is reported of the intent that brought it
  * ```
  *
+ * How an operation ended moves the intent that asked for it and the one that cancels it alike, whichever of them the report
+ * names: the first as above, the cancellation to `ready` where it was cancelled, else to `failed` (EndedFirst).
+ *
  * Only a report on the intent's own object moves it: its id can stand in a copy of its manifest.
  * Reports may arrive late and in any order; the moves lead to the same end in each. A report of an older delivery epoch
  * says nothing about what is delivered now and moves nothing, except that what was to go has gone: whichever way took it,
@@ -70,15 +84,30 @@ export function moveIntents(
   const byId = new Map(intents.map((intent) => [intent.id, intent]));
   const moves = new Map<string, IntentMove>();
   for (const event of events) {
-    const intent = byId.get(event.source?.intentId ?? '');
-    if (intent === undefined || !isAbout(event, intent)) continue;
-    const state = moves.get(intent.id)?.state ?? intent.state;
-    const next = nextState({ ...intent, state }, event);
-    const isCarriedOut = next?.state === 'removed' && intent.action === 'uninstall';
-    if (isOfOlderEpoch(event, deliveryEpoch) && !isCarriedOut) continue;
-    if (next !== undefined) moves.set(intent.id, { id: intent.id, ...next });
+    const named = byId.get(event.source?.intentId ?? '');
+    if (named === undefined || !isAbout(event, named)) continue;
+    for (const intent of [named, ...sharers(named, intents)]) {
+      // Under another's name only how the operation ended is told.
+      if (intent !== named && !hasEnded(event)) continue;
+      const state = moves.get(intent.id)?.state ?? intent.state;
+      const next = nextState({ ...intent, state }, event);
+      const isCarriedOut = next?.state === 'removed' && intent.action === 'uninstall';
+      if (isOfOlderEpoch(event, deliveryEpoch) && !isCarriedOut) continue;
+      if (next !== undefined) moves.set(intent.id, { id: intent.id, ...next });
+    }
   }
   return [...moves.values()];
+}
+
+/** Of an operation and its cancellation, which are about one run of one object: the others. */
+function sharers(named: IntentSnapshot, intents: readonly IntentSnapshot[]): readonly IntentSnapshot[] {
+  if (named.action !== 'operate') return [];
+  const run = named.cancels ?? named.id;
+  return intents.filter((intent) => intent !== named && (intent.id === run || intent.cancels === run));
+}
+
+function hasEnded({ conditions }: AgentEvent): boolean {
+  return conditions.some(({ type, status }) => status === 'True' && ENDS.includes(type));
 }
 
 function isAbout({ resourceRef }: AgentEvent, { kind, namespace, name }: IntentSnapshot): boolean {
@@ -110,11 +139,16 @@ function nextState(intent: IntentSnapshot, event: AgentEvent): Omit<IntentMove, 
   }
   const isOrphan = claim.condition.reason === Reason.Orphaned;
   const isAskedFor = claim.means === 'removed' && intent.action === 'uninstall' && !isOrphan;
-  if (claim.means === 'ready' || claim.means === 'applied' || isAskedFor) return { state: claim.means };
+  const isCancellation = typeof intent.cancels === 'string';
+  if (isCancellation && claim.condition.type === 'Cancelled') return { state: 'ready' };
+  if (!isCancellation && (claim.means === 'ready' || claim.means === 'applied' || isAskedFor)) {
+    return { state: claim.means };
+  }
   const { reason = claim.condition.type, message = '' } = claim.condition;
-  const text = message === '' ? reason : `${reason}: ${message}`;
+  const said = message === '' ? reason : `${reason}: ${message}`;
+  const text = isCancellation ? `${ENDED_FIRST}: the operation was not stopped; it ended ${said}` : said;
   return {
-    state: claim.means,
+    state: isCancellation ? 'failed' : claim.means,
     reason: text.length <= MAX_REASON ? text : `${text.slice(0, MAX_REASON - 1).toWellFormed()}…`,
   };
 }
@@ -128,13 +162,16 @@ function claimOf(
     if (about !== kind || (of !== undefined && of !== intent.action)) continue;
     // An object that is being uninstalled may still be Ready; the uninstall is done when the object is gone.
     if (intent.action === 'uninstall' && means === 'ready') continue;
+    // What is blocked and to be cancelled ends as Cancelled.
+    if (typeof intent.cancels === 'string' && !ENDS.includes(type)) continue;
+    const isEnd = about === 'Operation' && ENDS.includes(type);
     const condition = event.conditions.find(
       (candidate) =>
         candidate.type === type &&
         candidate.status === status &&
         (reason === undefined || candidate.reason === reason) &&
-        // A condition that was observed before the intent's change says nothing of it.
-        (candidate.observedGeneration ?? generation ?? 0) >= (generation ?? 0),
+        // A condition that was observed before the intent's change says nothing of it, unless nothing can change it.
+        (isEnd || (candidate.observedGeneration ?? generation ?? 0) >= (generation ?? 0)),
     );
     if (condition !== undefined) return { means, condition };
   }

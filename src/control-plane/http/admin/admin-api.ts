@@ -30,6 +30,7 @@ import { recoveryKeyRoutes } from './recovery-key.ts';
 import { proposalRoutes } from './proposals.ts';
 import { pushCredentialRoutes } from './push-credential.ts';
 import { refuseUnread } from './refuse-unread.ts';
+import { operationRoutes } from './operations.ts';
 import { operationTemplateRoutes } from './operation-templates.ts';
 import { organizationRoutes } from './organization.ts';
 import { rebindRoute } from './rebind.ts';
@@ -70,6 +71,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       catalogCredentialRoutes(scope, deps);
       catalogVersionRoutes(scope, deps);
       operationTemplateRoutes(scope, deps);
+      operationRoutes(scope, deps);
       intentRoutes(scope, deps);
       approvalRoutes(scope, deps);
       proposalRoutes(scope, deps);

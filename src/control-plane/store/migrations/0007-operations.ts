@@ -8,6 +8,8 @@ export const operations: Migration = {
   name: 'operations',
   up: async (db) => {
     await db.schema.alterTable('intents').addColumn('awaits_approval', 'integer').execute();
+    await db.schema.alterTable('intents').addColumn('cancels', 'text').execute();
+    await index(db, 'intents', ['cancels']);
     await db.schema.alterTable('clusters').addColumn('approval_namespaces', 'text').execute();
     for (const column of ['deprecation', 'credential_sealed', 'credential_info']) {
       await db.schema.alterTable('catalog_entries').addColumn(column, 'text').execute();
