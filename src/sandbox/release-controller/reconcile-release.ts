@@ -2,7 +2,11 @@ import type { ClusterApi } from '../../kube/cluster-api.ts';
 import type { WorkResult } from '../../kube/work-queue.ts';
 import { findCondition } from '../../resources/conditions.ts';
 import { HELM_RELEASE, type HelmRelease } from '../../resources/flux-helm-release.ts';
-import { RECONCILE_REQUEST_ANNOTATION } from '../../resources/flux-meta.ts';
+import {
+  FORCE_REQUEST_ANNOTATION,
+  RECONCILE_REQUEST_ANNOTATION,
+  RESET_REQUEST_ANNOTATION,
+} from '../../resources/flux-meta.ts';
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { ChartShelf } from './chart-shelf.ts';
 import { chartValues, configDigest, ValuesError } from './chart-values.ts';
@@ -18,8 +22,6 @@ import { releaseNameOf, summarize, type ReleaseDraft, type ReleaseStatus } from 
 import { fullReleaseName, truncateHistory, versionedChartName } from './release-history.ts';
 import { releaseSource } from './release-source.ts';
 
-const FORCE_ANNOTATION = 'reconcile.fluxcd.io/forceAt';
-const RESET_ANNOTATION = 'reconcile.fluxcd.io/resetAt';
 /** A HelmRelease that this one depends on is not there, or not ready at its generation. */
 export const DEPENDENCY_NOT_READY = 'DependencyNotReady';
 /** A Secret or ConfigMap of `valuesFrom` cannot be used. */
@@ -56,9 +58,12 @@ export async function reconcileRelease(
     return {};
   }
   if (!hasFinalizer(release)) await addFinalizer(deps.api, release, HELM_FIELD_MANAGER, signal);
-  if (release.spec.suspend === true) return {};
-  const requested = release.metadata.annotations?.[RECONCILE_REQUEST_ANNOTATION];
-  if (requested !== undefined) draft.status.lastHandledReconcileAt = requested;
+  if (release.spec.suspend === true) {
+    // A suspended release answers, and nothing else is done.
+    noteRequest(release, draft);
+    await draft.write(signal);
+    return {};
+  }
 
   const pass = await preparePass(deps, release, draft, signal);
   if ('reason' in pass) {
@@ -68,6 +73,7 @@ export async function reconcileRelease(
     }
     markReconciling(draft, PROGRESSING, 'Fulfilling prerequisites');
     draft.set(FluxCondition.Ready, { status: 'False', reason, message });
+    noteRequest(release, draft);
     await draft.write(signal);
     return { requeueAfterMs: Math.min(REQUEUE_DEPENDENCY_MS, intervalOf(release)) };
   }
@@ -77,7 +83,7 @@ export async function reconcileRelease(
 
 async function settle(deps: ReleaseDeps, pass: ReleasePass, signal: AbortSignal): Promise<WorkResult> {
   const { draft, desired, release } = pass;
-  let forced = takeForceRequest(release, draft);
+  let forced = takeRequest(release, draft, FORCE_REQUEST_ANNOTATION, 'lastHandledForceAt');
   for (let released = false; ; released = true) {
     const action = decideAction(release.spec, recordOf(draft), desired, forced);
     forced = false;
@@ -85,16 +91,16 @@ async function settle(deps: ReleaseDeps, pass: ReleasePass, signal: AbortSignal)
       case 'none':
         if (!released) await checkDrift(deps, pass, signal);
         inSync(draft);
-        await finish(draft, signal);
+        await finish(release, draft, signal);
         return { requeueAfterMs: intervalOf(release) };
       case 'stall':
         draft.stall(action.reason, action.message);
-        await finish(draft, signal);
+        await finish(release, draft, signal);
         return {};
       case 'install':
       case 'upgrade':
         // One release a pass: a second one in a row is a retry, and waits.
-        if (released) return retry(deps, draft, signal);
+        if (released) return retry(deps, release, draft, signal);
         await runRelease(deps, action.kind, pass, signal);
         break;
       case 'rollback':
@@ -102,10 +108,10 @@ async function settle(deps: ReleaseDeps, pass: ReleasePass, signal: AbortSignal)
         if (action.kind === 'rollback') await runRollback(deps, action.to, pass, signal);
         else await runUninstallRemediation(deps, pass, signal);
         const record = recordOf(draft);
-        if (!retriesAreExhausted(release.spec, record)) return retry(deps, draft, signal);
+        if (!retriesAreExhausted(release.spec, record)) return retry(deps, release, draft, signal);
         const end = outOfRetries(record.lastAction ?? 'upgrade', record);
         if (end.kind === 'stall') draft.stall(end.reason, end.message);
-        await finish(draft, signal);
+        await finish(release, draft, signal);
         return {};
       }
     }
@@ -171,13 +177,12 @@ async function beginAttempt(deps: ReleaseDeps, pass: ReleasePass, signal: AbortS
     status.history = [];
     clearFailures(draft);
   }
-  const reset = release.metadata.annotations?.[RESET_ANNOTATION];
+  const isReset = takeRequest(release, draft, RESET_REQUEST_ANNOTATION, 'lastHandledResetAt');
   const changed =
     status.lastAttemptedGeneration !== draft.generation ||
     status.lastAttemptedRevision !== desired.chartVersion ||
     status.lastAttemptedConfigDigest !== desired.configDigest;
-  if (changed || (reset !== undefined && reset !== status.lastHandledResetAt)) clearFailures(draft);
-  if (reset !== undefined) status.lastHandledResetAt = reset;
+  if (changed || isReset) clearFailures(draft);
   status.storageNamespace = release.spec.storageNamespace ?? release.metadata.namespace ?? 'default';
   status.lastAttemptedGeneration = draft.generation;
   status.lastAttemptedRevision = desired.chartVersion;
@@ -186,11 +191,24 @@ async function beginAttempt(deps: ReleaseDeps, pass: ReleasePass, signal: AbortS
   else status.lastAttemptedRevisionDigest = desired.ociDigest;
 }
 
-function takeForceRequest(release: HelmRelease, draft: ReleaseDraft): boolean {
-  const force = release.metadata.annotations?.[FORCE_ANNOTATION];
-  if (force === undefined || force === draft.status.lastHandledForceAt) return false;
-  draft.status.lastHandledForceAt = force;
-  return force === release.metadata.annotations?.[RECONCILE_REQUEST_ANNOTATION];
+/** Once for each token, and only with the request that carries the same one (helm-controller, `api/v2/annotations.go`). */
+function takeRequest(
+  release: HelmRelease,
+  draft: ReleaseDraft,
+  annotation: string,
+  handled: 'lastHandledForceAt' | 'lastHandledResetAt',
+): boolean {
+  const token = release.metadata.annotations?.[annotation];
+  if (token === undefined) return false;
+  const isNew = token !== draft.status[handled] && token !== draft.status.lastHandledReconcileAt;
+  draft.status[handled] = token;
+  return isNew && token === release.metadata.annotations?.[RECONCILE_REQUEST_ANNOTATION];
+}
+
+/** With the last write of a pass, as helm-controller does: whoever sees it sees how the pass came out. */
+function noteRequest(release: HelmRelease, draft: ReleaseDraft): void {
+  const requested = release.metadata.annotations?.[RECONCILE_REQUEST_ANNOTATION];
+  if (requested !== undefined) draft.status.lastHandledReconcileAt = requested;
 }
 
 function inSync(draft: ReleaseDraft): void {
@@ -207,12 +225,19 @@ function inSync(draft: ReleaseDraft): void {
   summarize(draft);
 }
 
-async function finish(draft: ReleaseDraft, signal: AbortSignal): Promise<void> {
+async function finish(release: HelmRelease, draft: ReleaseDraft, signal: AbortSignal): Promise<void> {
   draft.status.observedGeneration = draft.generation;
+  noteRequest(release, draft);
   await draft.write(signal);
 }
 
-async function retry(deps: ReleaseDeps, draft: ReleaseDraft, signal: AbortSignal): Promise<WorkResult> {
+async function retry(
+  deps: ReleaseDeps,
+  release: HelmRelease,
+  draft: ReleaseDraft,
+  signal: AbortSignal,
+): Promise<WorkResult> {
+  noteRequest(release, draft);
   markReconciling(draft, PROGRESSING_WITH_RETRY, draft.condition(FluxCondition.Ready)?.message ?? '');
   await draft.write(signal);
   return { requeueAfterMs: backoffMs(RETRY_WAIT, draft.status.failures ?? 1, deps.random) };

@@ -207,6 +207,26 @@ describe('a HelmRelease', () => {
     expect((await stage.release()).status).toMatchObject({ upgradeFailures: 1, lastHandledResetAt: '2' });
   });
 
+  it('takes a reset or a force for one only with the request that carries its token', async () => {
+    await install();
+    await stage.helmRelease({ values: { replicaCount: -1 } });
+    await stage.untilRelease('Stalled', 'RetriesExceeded');
+    const at = { 'reconcile.fluxcd.io/requestedAt': '1' };
+    await stage.annotate({ ...at, 'reconcile.fluxcd.io/forceAt': '0', 'reconcile.fluxcd.io/resetAt': '0' });
+    await stage.find('HelmRelease', 'podinfo', (object) => object?.status?.lastHandledReconcileAt === '1');
+    const { status } = await stage.release();
+    expect(status).toMatchObject({ upgradeFailures: 1, lastHandledForceAt: '0', lastHandledResetAt: '0' });
+    expect(historyOf(await stage.release())).toHaveLength(2);
+  });
+
+  it('answers a request while suspended, and does nothing else', async () => {
+    await install();
+    await stage.helmRelease({ values: { replicaCount: 5 }, suspend: true });
+    await stage.annotate({ 'reconcile.fluxcd.io/requestedAt': '1' });
+    await stage.find('HelmRelease', 'podinfo', (object) => object?.status?.lastHandledReconcileAt === '1');
+    expect(historyOf(await stage.release())).toHaveLength(1);
+  });
+
   it('is left alone while suspended', async () => {
     await install();
     const before = await stage.release();

@@ -222,7 +222,7 @@ describe('a rollback', () => {
   it.for([
     [
       'is not there',
-      async () => undefined,
+      async (): Promise<void> => undefined,
       /^failed TargetNotFound \(final\): ApplicationInstance shop\/podinfo is not there/,
     ],
     [
