@@ -10,6 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { reconcileInstance } from './application-instance/application-instance-controller.ts';
+import { Dependents } from './application-instance/dependencies.ts';
 import type { ClusterEventRecorder } from './application-instance/instance-pass.ts';
 import { ReleaseClaims } from './application-instance/release-claims.ts';
 import { Adoption } from './adoption.ts';
@@ -109,6 +110,7 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
     deps.onGrants?.(flux.grants());
   };
   const claims = new ReleaseClaims();
+  const dependents = new Dependents();
   const watches = { instances, flux, namespaces, claims };
   const unwritten = new UnwrittenStatus(deps.reporter);
   const ended = new Set<string>();
@@ -126,7 +128,8 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   instances.onChange((object, isGone) => {
     noteArrival(object, isGone);
     const freed = claims.note(object, isGone);
-    for (const key of [keyOf(object.metadata), ...freed]) instanceQueue.add(key);
+    dependents.note(object, isGone);
+    for (const key of [keyOf(object.metadata), ...freed, ...dependents.of(object)]) instanceQueue.add(key);
     if (isGone) ended.delete(object.metadata.uid ?? '');
     deps.onDelivered?.(object, isGone);
   });

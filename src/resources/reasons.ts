@@ -56,8 +56,14 @@ export const Reason = {
   Orphaned: 'Orphaned',
   /** Reconciling=False: writes are stopped by the paused annotation on the object, its namespace or the Cluster. */
   Paused: 'Paused',
-  /** Reconciling=False: `spec.suspend` is true. */
+  /** Reconciling=False: `spec.suspend` is true; an intent that asks for that is carried out with it. */
   Suspended: 'Suspended',
+  /** Reconciling=False: somebody suspended the HelmRelease itself; the message says who, where that is known. */
+  HelmReleaseSuspended: 'HelmReleaseSuspended',
+  /** Reconciling=True: others changed what the chart installed, and Flux puts it back; Ready stays. */
+  DriftCorrecting: 'DriftCorrecting',
+  /** Degraded=True: after its last failed try the release was uninstalled by remediation; nothing of it runs. */
+  HelmReleaseTakenOut: 'HelmReleaseTakenOut',
 
   // Apply and source, on the object or on the Cluster's `Synced`.
   /** Synced=True: the revision is fetched and everything in it is applied. */

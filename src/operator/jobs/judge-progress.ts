@@ -15,7 +15,8 @@ const BLOCKED_FOR_NOW: readonly string[] = [Reason.ApprovalMissing, Reason.Names
 
 /**
  * `applied` jobs (specification, "Job result body"): Ready ends one as succeeded; a failure that nobody but a person mends
- * ends it as failed. While the release controller tries again by itself nothing is decided.
+ * ends it as failed. A suspension that the spec asks for is carried out. While the release controller tries again by itself
+ * nothing is decided.
  */
 export function judgeApplied({ ref, after }: StatusChange): Progress {
   return ref.kind === OPERATION_KIND ? judgeOperation(ref, after) : judgeInstance(ref, after);
@@ -28,11 +29,16 @@ export function judgeGoing({ after }: StatusChange): Progress {
 }
 
 function judgeInstance(ref: ResourceRef, conditions: readonly Condition[]): Progress {
-  if (trueOf(conditions, 'Ready') !== undefined) return succeeded(ref);
-  const stalled = trueOf(conditions, 'Stalled');
-  if (stalled !== undefined) return failed(stalled, ref);
+  const ready = trueOf(conditions, 'Ready');
+  // Ready with an earlier version: what this job brought does not run.
+  if (ready?.reason === Reason.HelmReleaseRolledBack) return failed(ready, ref);
+  if (ready !== undefined) return succeeded(ref);
   const degraded = trueOf(conditions, 'Degraded');
+  const stalled = trueOf(conditions, 'Stalled');
+  // Degraded says what was done about it besides.
+  if (stalled !== undefined) return failed(degraded ?? stalled, ref);
   const isRetrying = trueOf(conditions, 'Reconciling') !== undefined;
+  if (!isRetrying && findCondition(conditions, 'Ready')?.reason === Reason.Suspended) return succeeded(ref);
   if (degraded !== undefined && !isRetrying) return failed(degraded, ref);
   return { state: 'under way', phase: 'Reconciling' };
 }

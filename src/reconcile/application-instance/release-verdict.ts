@@ -6,7 +6,9 @@ import type { HelmRepository } from '../../resources/flux-helm-repository.ts';
 import type { OciRepository } from '../../resources/flux-oci-repository.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { isChartVersion } from './chart-version.ts';
-import { hasRun, releaseOf, underWay } from './release-history.ts';
+import { driftVerdict } from './drift-verdict.ts';
+import { failureVerdict, tryingAgain } from './failure-verdict.ts';
+import { releaseOf, underWay } from './release-history.ts';
 import { degraded, held, progressing, ready, type Verdict } from './verdict.ts';
 
 /** Said by Flux of a HelmChart that it has only just made: it passes. */
@@ -22,22 +24,27 @@ const CHART_MISSING: readonly string[] = ['SourceNotReady', FluxReleaseReason.Ar
  *
  * Until then the release is under way, whatever Ready says: an upgrade of an OCI chart changes the source alone, and the
  * release stays Ready, of the version before, until Flux has fetched the new one.
+ *
+ * @param waitsFor what of `dependsOn` is missing, in words
  */
 export function releaseVerdict(
   instance: ApplicationInstance,
   source: OciRepository | HelmRepository,
   release: HelmRelease,
+  waitsFor?: string,
 ): Verdict {
   const { chart } = instance.spec;
   const seen = releaseOf(release);
   const onItsWay = (): Verdict => {
     const { reason, message } = underWay(release, chart);
-    return progressing(reason, message, seen);
+    const verdict = progressing(reason, message, seen);
+    const failed = tryingAgain(instance, release);
+    return failed === undefined ? verdict : { ...verdict, ready: failed };
   };
   if (instance.spec.suspend === true)
     return held(Reason.Suspended, 'spec.suspend is true; what runs keeps running', seen);
   if (release.spec.suspend === true) {
-    return held(Reason.Suspended, `HelmRelease ${release.metadata.name} is suspended; resume it with flux`, seen);
+    return held(Reason.HelmReleaseSuspended, suspendedByHand(release), seen);
   }
 
   const fetched = aboutNow(source, findCondition(source.status?.conditions, 'Ready'));
@@ -47,15 +54,36 @@ export function releaseVerdict(
 
   const state = aboutNow(release, findCondition(release.status?.conditions, 'Ready'));
   if (state === undefined) return onItsWay();
-  if (state.status === 'True') {
-    const latest = release.status?.history?.[0];
-    if (latest === undefined || !isChartVersion(latest.chartVersion, chart.version)) return onItsWay();
-    const reason = latest.version > 1 ? Reason.HelmReleaseUpgraded : Reason.HelmReleaseReady;
-    const where = `${latest.namespace}/${latest.name}`;
-    return ready(reason, `${chart.name} ${chart.version} runs as ${where}, Helm revision ${latest.version}`, seen);
-  }
+  const running = runningVerdict(release, chart, seen);
+  const drift = running && driftVerdict(release, running);
+  if (drift !== undefined) return drift;
+  if (state.status === 'True') return running ?? onItsWay();
   if (state.status !== 'False') return onItsWay();
-  return notReady(instance, release, state) ?? onItsWay();
+  return notReady(instance, release, state, waitsFor) ?? onItsWay();
+}
+
+/** What is asked for was released last, whatever became of it since. */
+function runningVerdict(
+  release: HelmRelease,
+  chart: ApplicationInstance['spec']['chart'],
+  seen: Verdict['release'],
+): Verdict | undefined {
+  const latest = release.status?.history?.[0];
+  if (latest === undefined || !isChartVersion(latest.chartVersion, chart.version)) return undefined;
+  const reason = latest.version > 1 ? Reason.HelmReleaseUpgraded : Reason.HelmReleaseReady;
+  const where = `${latest.namespace}/${latest.name}`;
+  return ready(reason, `${chart.name} ${chart.version} runs as ${where}, Helm revision ${latest.version}`, seen);
+}
+
+/** The manager of the field is who did it; nothing of ours sets it unless the instance says so. */
+function suspendedByHand({ metadata }: HelmRelease): string {
+  const manager = metadata.managedFields?.find(({ fieldsV1 }) => {
+    const spec = fieldsV1?.['f:spec'];
+    return typeof spec === 'object' && spec !== null && 'f:suspend' in spec;
+  })?.manager;
+  const by = manager === undefined ? '' : ` by ${manager}`;
+  const resume = `flux resume helmrelease ${metadata.name} -n ${metadata.namespace ?? ''}`;
+  return `HelmRelease ${metadata.name} is suspended${by}, and not by spec.suspend; resume it with: ${resume}`;
 }
 
 /** The condition, where it is about the object's present generation. */
@@ -71,14 +99,21 @@ function sourceFailed(message: string | undefined, kind: string, release: Verdic
   return degraded(Reason.SourceUnavailable, text, release === undefined ? {} : { release });
 }
 
-function notReady(instance: ApplicationInstance, release: HelmRelease, state: Condition): Verdict | undefined {
+function notReady(
+  instance: ApplicationInstance,
+  release: HelmRelease,
+  state: Condition,
+  waitsFor: string | undefined,
+): Verdict | undefined {
   const seen = releaseOf(release);
   const message = state.message ?? state.reason ?? 'the release failed';
   const { reason: wayOn } = underWay(release, instance.spec.chart);
   if (state.reason === FluxReleaseReason.DependencyNotReady) {
+    // Flux names the first one, and looks again after a while: what is seen of them here may be newer.
+    const waits = waitsFor ?? message;
     return {
-      ...progressing(wayOn, message, seen),
-      ready: { status: 'False', reason: Reason.DependencyNotReady, message },
+      ...progressing(wayOn, waits, seen),
+      ready: { status: 'False', reason: Reason.DependencyNotReady, message: waits },
     };
   }
   if (CHART_MISSING.includes(state.reason ?? '')) {
@@ -89,24 +124,5 @@ function notReady(instance: ApplicationInstance, release: HelmRelease, state: Co
   const attempted = release.status?.lastAttemptedRevision;
   if (attempted !== undefined && !isChartVersion(attempted, instance.spec.chart.version)) return undefined;
 
-  const conditions = release.status?.conditions;
-  const isRetrying = findCondition(conditions, 'Reconciling')?.status === 'True';
-  return degraded(failureReason(release, state), failureMessage(conditions, message), {
-    ...(isRetrying ? { retrying: wayOn } : {}),
-    stalled: findCondition(conditions, 'Stalled')?.status === 'True',
-    ...(seen === undefined ? {} : { release: seen }),
-  });
-}
-
-function failureReason(release: HelmRelease, state: Condition): Reason {
-  if (state.reason === FluxReleaseReason.TestFailed) return Reason.HelmReleaseFailed;
-  const action = release.status?.lastAttemptedReleaseAction ?? (hasRun(release) ? 'upgrade' : 'install');
-  return action === 'install' ? Reason.HelmReleaseInstallFailed : Reason.HelmReleaseUpgradeFailed;
-}
-
-/** After a remediation Ready speaks of that alone; why it was needed stands in Released. */
-function failureMessage(conditions: readonly Condition[] | undefined, message: string): string {
-  const released = findCondition(conditions, 'Released');
-  const cause = released?.status === 'False' ? released.message : undefined;
-  return cause === undefined || cause === message || message.includes(cause) ? message : `${cause}; then: ${message}`;
+  return failureVerdict(instance, release, state);
 }

@@ -199,9 +199,13 @@ describe('releaseVerdict', () => {
       lastAttemptedReleaseAction: 'upgrade',
     });
     expect(judge(release)).toMatchObject({
-      degraded: 'True HelmReleaseUpgradeFailed',
-      message: 'crash loop; then: Helm rollback to 6.5.0 succeeded',
+      ready: 'False HelmReleaseUpgradeFailed',
+      degraded: 'True HelmReleaseRolledBack',
+      message: 'crash loop',
     });
+    expect(releaseVerdict(anInstance({ version: '6.6.1' }), aSource(), release).degraded?.message).toBe(
+      'crash loop; then: Helm rollback to 6.5.0 succeeded',
+    );
   });
 
   it('waits for a dependency without being Degraded', () => {
@@ -210,6 +214,37 @@ describe('releaseVerdict', () => {
       ready: 'False DependencyNotReady',
       reconciling: 'True HelmReleaseInstalling',
       message,
+    });
+  });
+
+  it('keeps to why it failed while the next try is under way, and says of a remedy that failed', () => {
+    const live = anInstance({ version: '6.6.1' });
+    const before = condition('Ready', 'False', 'HelmReleaseUpgradeFailed', 'crash loop');
+    live.metadata.generation = 4;
+    live.status = { observedGeneration: 4, conditions: [before] };
+    const trying = aRelease({
+      conditions: [condition('Ready', 'Unknown', 'Progressing')],
+      history: [history(3, '6.5.0')],
+      failures: 1,
+    });
+    const { ready, reconciling } = releaseVerdict(live, aSource(), trying);
+    expect(ready).toEqual({ status: 'False', reason: 'HelmReleaseUpgradeFailed', message: 'crash loop' });
+    expect(reconciling).toMatchObject({ status: 'True', reason: 'HelmReleaseUpgrading' });
+    live.status = { observedGeneration: 3, conditions: [before] };
+    expect(releaseVerdict(live, aSource(), trying).ready.reason).toBe('HelmReleaseUpgrading');
+
+    const stuck = aRelease({
+      conditions: [
+        condition('Ready', 'False', 'RollbackFailed', 'no rights'),
+        condition('Released', 'False', 'UpgradeFailed', 'crash loop'),
+      ],
+      lastAttemptedRevision: '6.6.1',
+      lastAttemptedReleaseAction: 'upgrade',
+    });
+    expect(releaseVerdict(live, aSource(), stuck).degraded).toEqual({
+      status: 'True',
+      reason: 'HelmReleaseFailed',
+      message: 'crash loop; then: no rights',
     });
   });
 
@@ -228,9 +263,16 @@ describe('releaseVerdict', () => {
       reason: 'Suspended',
       message: 'spec.suspend is true; what runs keeps running',
     });
-    expect(judge(aRelease({}, { suspend: true })).message).toBe(
-      'HelmRelease podinfo is suspended; resume it with flux',
-    );
+    const byHand = aRelease({}, { suspend: true });
+    byHand.metadata.managedFields = [
+      { manager: 'flux', operation: 'Update', apiVersion: 'v2', fieldsV1: { 'f:spec': { 'f:suspend': {} } } },
+    ];
+    expect(judge(byHand)).toEqual({
+      ready: 'False HelmReleaseSuspended',
+      reconciling: 'False HelmReleaseSuspended',
+      message:
+        'HelmRelease podinfo is suspended by flux, and not by spec.suspend; resume it with: flux resume helmrelease podinfo -n shop',
+    });
   });
 
   it('knows a version by what it is, not by its build metadata', () => {

@@ -54,7 +54,7 @@ describe('what a status cannot hold', () => {
         {
           type: 'Ready',
           status: 'False',
-          reason: 'UpgradeFailed',
+          reason: 'RollbackSucceeded',
           message: 'no '.repeat(10_922),
           observedGeneration: generation,
           lastTransitionTime: '2026-01-01T00:00:00Z',
@@ -69,7 +69,7 @@ describe('what a status cannot hold', () => {
       ],
     };
     await stage.cluster.api.mergePatch(release, { status: failed }, { subresource: 'status' });
-    const live = await stage.until('int-1', 'Degraded', 'HelmReleaseInstallFailed');
+    const live = await stage.until('int-1', 'Degraded', 'HelmReleaseRolledBack');
     expect(findCondition(live.status?.conditions, 'Degraded')?.message).toHaveLength(32_768);
     expect(live.status?.release?.appVersion).toBe(`${'v'.repeat(255)}…`);
   });
