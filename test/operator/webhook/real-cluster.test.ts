@@ -148,8 +148,9 @@ describeRealCluster('the webhook of the operator, under its own account', (start
     expect(await refusal(create(byHand(anOperation(), 'o')))).toContain(
       'operation template velero-backup is not allowed',
     );
-    const unapproved = byHand(anOperation({ template: 'scale', approval: { required: true } }), 'o');
-    expect(await refusal(create(unapproved))).toContain('the operation needs an approval and carries no statement');
+    const parameters = { name: 'web', replicas: 2 };
+    const unapproved = byHand(anOperation({ template: 'scale', parameters, approval: { required: true } }), 'o');
+    expect(await refusal(create(unapproved))).toContain('the operation needs an approval (spec.approval) and there is');
   });
 
   it('admits what is allowed; the status stays the operator’s, and deleting passes', async () => {

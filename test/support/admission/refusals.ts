@@ -11,9 +11,12 @@ import { AdmissionWorld, byHand, hasKubectl, type Run } from './admission-world.
 const AT = `/api/v1/clusters/${CLUSTER_ID}`;
 const adds = (field: string): string => `an admin of the control plane adds to ${field} with: PATCH ${AT}`;
 const NAMESPACES = 'allowed: shop, narrow, bare, brief';
-const ASK =
-  'only the control plane approves, by its signature, and this version does neither that nor run operations: ' +
-  'delete the operation, or set spec.cancel';
+const ASK = `ask for it anew with an intent and have that approved: POST ${AT}/intents`;
+const PARAMETERS: Readonly<Record<string, Record<string, unknown>>> = {
+  scale: { name: 'web', replicas: 2 },
+  'rollout-restart': { name: 'web' },
+  'velero-backup': {},
+};
 const INSTANCES = 'applicationinstances';
 const OPERATIONS = 'operations';
 
@@ -21,7 +24,8 @@ function instance(name: string, spec: Parameters<typeof anInstance>[0] = {}, nam
   return byHand(anInstance({ ...spec, name, namespace }));
 }
 function operation(name: string, spec: Partial<OperationSpec>, namespace = 'shop'): ReturnType<typeof anOperation> {
-  return byHand(anOperation({ template: 'scale', ...spec }, { name, namespace }));
+  const { template = 'scale' } = spec;
+  return byHand(anOperation({ template, parameters: PARAMETERS[template] ?? {}, ...spec }, { name, namespace }));
 }
 /** What kubectl does when the webhook refuses what is created, for these reasons. */
 function denied(resource: string, ...lines: readonly string[]): Run {
@@ -54,7 +58,7 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
         denied(INSTANCES, rest('targetNamespace closed')),
       );
       const targetRef = { kind: 'Deployment', name: 'web', namespace: 'kube-system' };
-      expect(await world.create(operation('o', { targetRef }))).toEqual(
+      expect(await world.create(operation('o', { targetRef, parameters: { replicas: 2 } }))).toEqual(
         denied(OPERATIONS, rest('targetRef.namespace kube-system')),
       );
     });
@@ -100,11 +104,7 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
         ),
       );
       const allowed = await world.create(operation('o', { template: 'rollout-restart' }, 'narrow'));
-      expect(allowed).toEqual({
-        code: 0,
-        out: 'operation.ops.service.io/o created\n',
-        err: '',
-      });
+      expect(allowed).toEqual({ code: 0, out: 'operation.ops.service.io/o created\n', err: '' });
     });
 
     it('the printed commands let in what was refused', async () => {
@@ -126,18 +126,17 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
       expect(await world.create(operation('o', { approval: { required: true } }))).toEqual(
         denied(
           OPERATIONS,
-          'the operation needs an approval and carries no statement in spec.approval.statement; nobody in the cluster can ' +
-            `approve it; ${ASK}`,
+          `the operation needs an approval (spec.approval) and there is none; nobody in the cluster can approve it; ${ASK}`,
         ),
       );
     });
 
     it('ApprovalInvalid: forged, of another key, expired, of another cluster, object or spec', async () => {
-      const asked = operation('o', { parameters: { replicas: 2 } });
+      const asked = operation('o', {});
       const claims = { ...claimsFor(asked), ...lifetime() };
       const { exp } = lifetime({ exp: -7200 });
       const other = generateSigningKey();
-      const changed = operation('o', { parameters: { replicas: 200 } });
+      const changed = operation('o', { parameters: { name: 'web', replicas: 200 } });
       const cases: readonly (readonly [string, string])[] = [
         [
           await sign(claims, { key: other, header: { kid: controlPlaneKey.kid } }),
@@ -150,22 +149,40 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
         [await sign({ ...claims, exp }), `expired at ${new Date(exp * 1000).toISOString()}`],
         [
           await sign({ ...claims, cluster_id: 'c-fedcba9876543210' }),
-          `approves an operation on cluster c-fedcba9876543210; this is ${CLUSTER_ID}`,
+          `is for cluster c-fedcba9876543210; this is ${CLUSTER_ID}`,
         ],
-        [await sign({ ...claims, name: 'p' }), 'approves the operation shop/p; this is shop/o'],
+        [await sign({ ...claims, name: 'p' }), 'is for shop/p; this is shop/o'],
         [
           await sign({ ...claims, specHash: claimsFor(changed).specHash }),
-          'approves another spec; the spec was changed since it was approved',
+          'is for another spec; this one is not as it was approved',
+        ],
+        [
+          await sign({ ...claims, approvedBy: 'ada, bob' }),
+          'was given by bob, who asked for it; somebody else must approve',
         ],
         ['made up', 'is not a compact JWS of an approval'],
       ];
       for (const [statement, fault] of cases) {
-        const object = operation('o', { parameters: { replicas: 2 }, approval: { required: true, statement } });
+        const object = operation('o', { approval: { required: true, statement } });
         expect(await world.create(object)).toEqual(denied(OPERATIONS, `spec.approval.statement ${fault}; ${ASK}`));
       }
       const statement = await sign(claims);
-      const good = operation('o', { parameters: { replicas: 2 }, approval: { required: true, statement } });
+      const good = operation('o', { approval: { required: true, statement } });
       expect(await world.create(good)).toMatchObject({ code: 0, out: 'operation.ops.service.io/o created\n' });
+    });
+
+    it('ApprovalUsed: by who deletes what was approved and makes it again', async () => {
+      const asked = operation('again', {});
+      const statement = await sign({ ...claimsFor(asked), ...lifetime(), jti: 'apr-3' });
+      const good = operation('again', { approval: { required: true, statement } });
+      expect(await world.create(good)).toMatchObject({ code: 0 });
+      const used = `spec.approval.statement was used already, by Operation shop/again, and an approval is good for one use; ${ASK}`;
+      const begun = ['wait', '--for=jsonpath={.status.startedAt}', 'operation/again', '-n', 'shop', '--timeout=10s'];
+      const again = async (): Promise<Run> => {
+        for (const command of [begun, ['delete', 'operation', 'again', '-n', 'shop']]) await world.kubectl(command);
+        return await world.create(good);
+      };
+      await expect.poll(again, { timeout: 20_000 }).toEqual(denied(OPERATIONS, used));
     });
 
     it('ReservedFieldChanged: of what a person makes, and of what is there', async () => {
@@ -202,7 +219,7 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
           'kubectl annotate applicationinstance mine -n shop ops.service.io/paused=true\n',
       });
       const before = operation('needs', { approval: { required: true } });
-      const statement = await sign({ ...claimsFor(before), ...lifetime() });
+      const statement = await sign({ ...claimsFor(before), ...lifetime(), jti: 'apr-2' });
       await world.create({ ...before, spec: { ...before.spec, approval: { required: true, statement } } });
       const take = ['patch', 'operation', 'needs', '-n', 'shop', '--type=merge', '-p', '{"spec":{"approval":null}}'];
       expect((await world.kubectl(take)).err).toContain('approval.required');
@@ -219,23 +236,38 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
         ),
       );
       expect(await world.create(operation('o', { template: 'rollout-restart', parameters: { id: 2 ** 60 } }))).toEqual(
-        denied(OPERATIONS, 'spec.parameters.id: the integer is beyond ±(2^53−1); send it as a string'),
+        denied(
+          OPERATIONS,
+          'spec.parameters.id: the integer is beyond ±(2^53−1); send it as a string',
+          '/parameters/id is not known; the known fields are kind, name; operation template rollout-restart says so',
+          '/parameters/name is required, or a targetRef; operation template rollout-restart says so',
+        ),
+      );
+    });
+
+    it('ParametersInvalid and TemplateNotSupported: before anything runs, each fault with its place', async () => {
+      expect(await world.create(operation('o', { parameters: { name: 'web', replicas: -1, kind: 'Pod' } }))).toEqual(
+        denied(
+          OPERATIONS,
+          '/parameters/kind must be one of Deployment, StatefulSet, DaemonSet; operation template scale says so',
+          '/parameters/replicas must be from 0 to 10000; operation template scale says so',
+        ),
+      );
+      expect(await world.create(operation('o', { template: 'reboot' }))).toEqual(
+        denied(
+          OPERATIONS,
+          'operation template reboot is not allowed on this cluster; allowed: scale, rollout-restart; ' +
+            adds('allowedOperationTemplates'),
+          'there is no operation template reboot here; those that are allowed: rollout-restart, scale',
+        ),
       );
     });
 
     it('SpecInvalid: parameters that are changed, which no schema can forbid', async () => {
-      await world.create(operation('once', { parameters: { replicas: 2 } }));
-      const change = [
-        'patch',
-        'operation',
-        'once',
-        '-n',
-        'shop',
-        '--type=merge',
-        '-p',
-        '{"spec":{"parameters":{"replicas":3}}}',
-      ];
-      expect(await world.kubectl(change)).toEqual({
+      await world.create(operation('once', {}));
+      const change = '{"spec":{"parameters":{"replicas":3}}}';
+      const patch = ['patch', 'operation', 'once', '-n', 'shop', '--type=merge', '-p', change];
+      expect(await world.kubectl(patch)).toEqual({
         code: 1,
         out: '',
         err:
