@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { MODE_SWITCH } from '../mode-switch/mode-switch.ts';
+import { OPERATIONS } from '../operations/operations.ts';
 import { runExample } from '../run-example.ts';
 import { parseOptions, USAGE, type DemoOptions } from './options.ts';
 import { plainProgress, silentProgress, terminalProgress, type Progress } from './progress.ts';
@@ -80,6 +81,7 @@ try {
   const options = parseOptions(process.argv.slice(2));
   if (options === 'help') process.stdout.write(`${USAGE}\n`);
   else if (options.scenario === 'mode-switch') await runExample(MODE_SWITCH, options.json ? ['--json'] : []);
+  else if (options.scenario === 'operations') await runExample(OPERATIONS, options.json ? ['--json'] : []);
   else process.exitCode = (await main(options, stop.signal)) ? 0 : 1;
 } catch (fault) {
   if (fault instanceof Stopped) process.exitCode = 130;

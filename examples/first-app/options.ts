@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { STEPS, type DemoMode } from './progress.ts';
 
 /** What can be shown; each but the first is an example of its own. */
-export const SCENARIOS = ['first-app', 'mode-switch'] as const;
+export const SCENARIOS = ['first-app', 'mode-switch', 'operations'] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
 export interface DemoOptions {
@@ -16,7 +16,8 @@ export interface DemoOptions {
 
 export const USAGE = `npm run demo -- [--scenario NAME] [--mode MODE] [--json] [--keep] [--kubeconfig FILE]
 
-  --scenario NAME    first-app (the default), or mode-switch: 50 applications on their way through all modes
+  --scenario NAME    first-app (the default); mode-switch: 50 applications on their way through all modes;
+                     operations: a backup, a restore with its approval, a restart, a scale, jobs that are ended
   --mode MODE        how intent reaches the cluster: gitops (the default) or pull
   --json             print one JSON object and nothing else
   --keep             leave everything running; print URLs, an admin token and a kubeconfig
@@ -38,7 +39,7 @@ export function parseOptions(args: readonly string[]): DemoOptions | 'help' {
     });
     if (values.help) return 'help';
     const { mode, scenario } = values;
-    if (!isScenario(scenario)) throw new Error(`--scenario ${scenario}: must be ${SCENARIOS.join(' or ')}`);
+    if (!isScenario(scenario)) throw new Error(`--scenario ${scenario}: must be ${SCENARIOS.join(', ')}`);
     if (scenario !== 'first-app' && args.length > (values.json ? 3 : 2)) {
       throw new Error(`--scenario ${scenario}: takes --json and nothing else`);
     }

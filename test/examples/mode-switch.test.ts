@@ -51,12 +51,12 @@ describe('examples/mode-switch', () => {
     },
   );
 
-  it('is one of two scenarios, and takes no other arguments than --json', async () => {
+  it('is one of the scenarios, and takes no other arguments than --json', async () => {
     const refused = async (...args: string[]): Promise<unknown> =>
       await run(process.execPath, [DEMO, ...args]).catch((fault: unknown) => fault);
     expect(await refused('--scenario', 'other')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('must be first-app or mode-switch'),
+      stderr: expect.stringContaining('must be first-app, mode-switch, operations'),
     });
     expect(await refused('--scenario', 'mode-switch', '--keep')).toMatchObject({
       code: 1,

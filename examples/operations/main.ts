@@ -1,0 +1,4 @@
+import { runExample } from '../run-example.ts';
+import { OPERATIONS } from './operations.ts';
+
+await runExample(OPERATIONS);
