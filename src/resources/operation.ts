@@ -114,6 +114,9 @@ export const OperationStatus = Type.Object(
           'The last try whose work is known to have begun; one more of attempts is begun if nothing of it is found.',
       }),
     ),
+    stopping: Type.Optional(
+      oneOf(['Cancelled', 'Failed'], { description: 'What is running is being stopped, and this is how that ends.' }),
+    ),
     nextTryAt: Type.Optional(time('When it is tried again, after a try that failed.')),
     run: Type.Optional(
       Type.Object(

@@ -57,7 +57,8 @@ export type Decision =
     }
   /** The try failed, and another follows. */
   | { readonly kind: 'retry'; readonly message: string; readonly again: Date; readonly outputRef?: OutputRef }
-  | { readonly kind: 'stop'; readonly ending: Ending }
+  /** Write down that it is stopped, unless that stands there, and only then stop it. */
+  | { readonly kind: 'stop'; readonly ending: Ending & { readonly end: 'Cancelled' | 'Failed' } }
   | { readonly kind: 'end'; readonly ending: Ending }
   /** Its time after the end is over. */
   | { readonly kind: 'remove' };
@@ -125,6 +126,7 @@ function beforeStart({ isCancelAsked, verdict }: OperationView): Decision {
 
 function whileRunning(view: RunningView): Decision {
   const { standing, seen } = view;
+  if (standing.stopping !== undefined) return stops(view, standing.stopping, standing.progress);
   if (standing.nextTryAt !== undefined) return betweenTries(view, standing.nextTryAt);
   if (seen === undefined) return { kind: 'look' };
   switch (seen.state) {
@@ -167,10 +169,9 @@ function waits({ standing }: RunningView, why: string): Decision {
   return { kind: 'say', message, isBegun: false, again: deadlineOf(standing) };
 }
 
-/** What was made is not there any more; a stop of before may have been cut off before its end was written. */
+/** What was made is not there any more. */
 function afterLoss(view: RunningView): Decision {
-  const { isCancelAsked, isCancellable, standing, now } = view;
-  if (isCancelAsked && isCancellable) return cancelled('it was stopped');
+  const { standing, now } = view;
   if (now >= deadlineOf(standing)) return late(view, 'what it had made is gone');
   return afterFailure(view, {
     state: 'failed',
@@ -215,14 +216,10 @@ function goesOn(view: RunningView, seen: Extract<Seen, { state: 'running' | 'unk
   const outputRef = seen.state === 'running' && seen.outputRef !== undefined ? { outputRef: seen.outputRef } : {};
   if (now >= deadline) {
     const last = seen.state === 'running' ? seen.message : `it cannot be seen how it stands: ${seen.message}`;
-    if (!isStoppable)
-      return late(view, `${last}; its template cannot be stopped, so what it began may go on`, outputRef);
-    if (pause !== undefined) return late(view, `${last}; it was not stopped: ${pause}`, outputRef);
-    return { kind: 'stop', ending: ending('Failed', Reason.DeadlineExceeded, lateText(plan, last), outputRef) };
+    if (isStoppable) return stops(view, 'Failed', last);
+    return late(view, `${last}; its template cannot be stopped, so what it began may go on`, outputRef);
   }
-  if (isCancelAsked && isCancellable && pause === undefined) {
-    return { kind: 'stop', ending: ending('Cancelled', Reason.OperationCancelled, 'it was stopped', outputRef) };
-  }
+  if (isCancelAsked && isCancellable && pause === undefined) return stops(view, 'Cancelled', '');
   const held = pause === undefined ? 'this template cannot be stopped, so it goes on to its end' : pause;
   const message = `${runningMessage(plan, attempt)}${isCancelAsked ? `; cancel was asked for: ${held}` : ''}`;
   const ranMs = now.getTime() - standing.startedAt.getTime();
@@ -237,6 +234,24 @@ function goesOn(view: RunningView, seen: Extract<Seen, { state: 'running' | 'unk
     ...outputRef,
     again,
   };
+}
+
+function stops(view: RunningView, end: 'Cancelled' | 'Failed', last: string): Decision {
+  const { standing, seen, pause, now } = view;
+  const deadline = deadlineOf(standing);
+  const outputRef = seen?.state === 'running' && seen.outputRef !== undefined ? { outputRef: seen.outputRef } : {};
+  if (pause !== undefined) {
+    if (now < deadline) return { kind: 'rest', again: deadline };
+    return late(view, `${last}; it was not stopped: ${pause}`, outputRef);
+  }
+  if (end === 'Cancelled') {
+    return {
+      kind: 'stop',
+      ending: { end, reason: Reason.OperationCancelled, message: 'it was stopped', ...outputRef },
+    };
+  }
+  const message = lateText(standing.plan, last);
+  return { kind: 'stop', ending: { end, reason: Reason.DeadlineExceeded, message, ...outputRef } };
 }
 
 function runningMessage({ template, deadlineSeconds, retries }: RunPlan, attempt: number): string {

@@ -127,7 +127,7 @@ function effectsOf(
       const now = clock.now();
       const { approvals } = deps;
       const plannedRun = (plan: RunPlan): OperationRun =>
-        runOf(operation, { kind: 'running', plan, attempt: 1, isBegun: false, startedAt: now, said: '' });
+        runOf(operation, { kind: 'running', plan, attempt: 1, isBegun: false, startedAt: now, said: '', progress: '' });
       const memory = { memory: deps.inventory, ...(approvals === undefined ? {} : { approvals }) };
       const situation = { namespace: inside, policy, now, runnerOf, runOf: plannedRun, ...memory };
       return await judgeStart(operation, standing, situation, signal);

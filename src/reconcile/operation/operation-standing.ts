@@ -26,8 +26,11 @@ export type Standing =
       readonly startedAt: Date;
       /** The try failed, and the next is due then. */
       readonly nextTryAt?: Date;
-      /** What is said of it by now. */
+      /** It is being stopped, and so it ends: what is seen of it from then on is the operator's own work. */
+      readonly stopping?: 'Cancelled' | 'Failed';
+      /** What is said of it by now, and how it stood when it was last looked at. */
       readonly said: string;
+      readonly progress: string;
     }
   | { readonly kind: 'ended'; readonly end: End; readonly finishedAt: Date | undefined };
 
@@ -36,7 +39,7 @@ export function standingOf({ status }: Pick<Operation, 'status'>): Standing {
   if (end !== undefined) {
     return { kind: 'ended', end, finishedAt: dateOf(status?.finishedAt) };
   }
-  const { attempts = 0, begun = 0, run, nextTryAt } = status ?? {};
+  const { attempts = 0, begun = 0, run, nextTryAt, stopping, progress = '' } = status ?? {};
   const startedAt = dateOf(status?.startedAt);
   if (attempts === 0 || startedAt === undefined || run === undefined || !isBuiltInTemplate(run.template)) {
     return { kind: 'waiting' };
@@ -49,6 +52,8 @@ export function standingOf({ status }: Pick<Operation, 'status'>): Standing {
     isBegun: begun >= attempts,
     startedAt,
     ...(next === undefined ? {} : { nextTryAt: next }),
+    ...(stopping === undefined ? {} : { stopping }),
+    progress,
     said: status?.conditions?.find(({ type }) => type === 'Running')?.message ?? '',
   };
 }

@@ -15,7 +15,7 @@ interface Moment {
   readonly now: Date;
 }
 
-type Told = Extract<Decision, { kind: 'block' | 'begin' | 'say' | 'retry' }>;
+type Told = Extract<Decision, { kind: 'block' | 'begin' | 'say' | 'retry' | 'stop' }>;
 type Says = Omit<NewCondition, 'observedGeneration'>;
 
 const MAX_PROGRESS = 1000;
@@ -47,6 +47,9 @@ export function statusAfter(operation: Operation, decision: Told, { now }: Momen
         ...(decision.outputRef === undefined ? {} : { outputRef: decision.outputRef }),
       };
     }
+    case 'stop':
+      // The conditions stay: that it ends is told when it has.
+      return { ...statusRestated(operation, now), begun: before.attempts ?? 0, stopping: decision.ending.end };
     case 'say': {
       const { message, isBegun, progress, outputRef } = decision;
       const reason = before.nextTryAt === undefined ? Reason.OperationRunning : Reason.OperationRetrying;
@@ -62,7 +65,7 @@ export function statusAfter(operation: Operation, decision: Told, { now }: Momen
 }
 
 export function statusAtEnd(operation: Operation, { end, reason, message, outputRef }: Ending, now: Date): NextStatus {
-  const { nextTryAt: _due, progress: _progress, ...before } = kept(operation);
+  const { nextTryAt: _due, stopping: _stopping, progress: _progress, ...before } = kept(operation);
   const hasRun = before.attempts !== undefined && before.attempts > 0;
   const others = ENDS.filter((type) => type !== end).map((type) => notReached(type));
   const accepted: Says = hasRun

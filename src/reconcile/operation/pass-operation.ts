@@ -106,6 +106,7 @@ export async function passOperation(
         startedTry = seen === undefined && standing.kind === 'running' ? standing.attempt : startedTry;
         break;
       case 'stop':
+        operation = await effects.write(operation, statusAfter(operation, decision, view));
         operation = await ended(effects, operation, await stopped(effects, operation, standing, decision.ending));
         break;
       case 'end':

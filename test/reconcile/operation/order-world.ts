@@ -51,6 +51,7 @@ export class OrderWorld {
   #stopFails = false;
   /** Nothing had been written down when the cancel was asked for. */
   #wasCancelledFirst = false;
+  #wasStopped = false;
   #end: string | undefined;
 
   constructor(isStoppable: boolean) {
@@ -191,8 +192,10 @@ export class OrderWorld {
       stop: (_, { attempt }) =>
         effect(`stop ${attempt}`, () => {
           ok(!this.#isPaused, 'it was stopped under a pause');
+          this.#wasStopped = true;
           if (this.#stopFails) throw new KubeError('no answer', { status: 0, reason: 'NoAnswer' });
-          this.#made.delete(attempt);
+          if (this.#made.get(attempt)?.state !== 'running') return;
+          this.#made.set(attempt, { state: 'failed', reason: Reason.OperationLost, message: 'gone', isFinal: true });
         }),
       isStoppable: () => this.#isStoppable,
       isCancellable: () => true,
@@ -227,6 +230,11 @@ export class OrderWorld {
     const isOver = ENDS.some((end) => end === phase);
     if (this.#end !== undefined) deepEqual(JSON.stringify(ending(this.#stored)), this.#end, 'an end never changes');
     else if (isOver) this.#end = JSON.stringify(ending(this.#stored));
+    if (this.#wasStopped && isOver) {
+      const { reason = '' } = status.conditions?.find(({ type }) => type === phase) ?? {};
+      const isOwn = reason === Reason.OperationCancelled || reason === Reason.DeadlineExceeded;
+      ok(isOwn, `it was stopped, and ends as ${phase} ${reason}`);
+    }
     const working = [...this.#made.values()].filter(({ state }) => state === 'running').length;
     ok(working <= 1, 'two tries run at once');
   }
