@@ -3,6 +3,7 @@ import { deriveHmacKey, signRequest } from '../../src/protocol/hmac.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Secret } from '../../src/runtime/secret.ts';
 import { AgentServer } from '../control-plane/agent/agent-server.ts';
+import { storeApproval } from '../control-plane/approvals/stored-approval.ts';
 import { storeProposal } from '../control-plane/proposals/stored-proposal.ts';
 import { INSTALL, RunningControlPlane, type Answer } from '../control-plane/running-control-plane.ts';
 import { adminRouteList } from '../support/admin-route-list.ts';
@@ -27,12 +28,18 @@ const REPOSITORY = {
   host: 'git',
   write: { kind: 'token', token: 'a-token-of-nobody' },
 };
+const TEMPLATE = { run: { template: 'run-job', parameters: { image: 'busybox:1' } } };
 /** Routes that make what they name. */
-const MAKES: Readonly<Record<string, number>> = { 'PUT /catalog/:name': 200, 'PUT /repositories/:name': 201 };
+const MAKES: Readonly<Record<string, number>> = {
+  'PUT /catalog/:name': 200,
+  'PUT /operation-templates/:name': 200,
+  'PUT /repositories/:name': 201,
+};
 
 /** What routes of something that has a name need, so that nothing but the name is wrong. */
 const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
   'PUT /repositories/:name': { body: REPOSITORY },
+  'PUT /operation-templates/:name': { body: TEMPLATE },
   'PUT /catalog/:name/credentials': { body: { username: 'robot', password: 'a-password' } },
   'PUT /repositories/:name/credentials': { body: { write: REPOSITORY.write } },
   'POST /repositories/:name/layout': { body: { layout: 'sharded' } },
@@ -47,6 +54,7 @@ interface Tenant {
   readonly registration: string;
   readonly intent: string;
   readonly proposal: string;
+  readonly approval: string;
   readonly job: string;
 }
 
@@ -81,6 +89,7 @@ async function newTenant(slug: string, admin: string): Promise<Tenant> {
     registration: String(issued['registrationToken']),
     intent: String(intent['id']),
     proposal: storeProposal(plane, id, `of-${id}`),
+    approval: storeApproval(plane, id, 'waits').approval,
     job,
   };
 }
@@ -112,6 +121,7 @@ function adminPath(pattern: string, of: Tenant): string {
     .replace(':intent', of.intent)
     .replace(':job', of.job)
     .replace(':proposal', of.proposal)
+    .replace(':approval', of.approval)
     .replace(/:\w+/g, 'anything');
 }
 
@@ -212,7 +222,9 @@ describe('A13: across clusters and organizations', () => {
       'POST /clusters/:cluster/accept-removals': { revision: 'a'.repeat(40) },
       'POST /proposals/:proposal/comment': { comment: 'ours now' },
     };
-    for (const route of adminRoutes.filter((candidate) => /:(cluster|intent|job|proposal)\b/.test(candidate))) {
+    for (const route of adminRoutes.filter((candidate) =>
+      /:(cluster|intent|job|proposal|approval)\b/.test(candidate),
+    )) {
       const [method = '', pattern = ''] = route.split(' ');
       const answer = await plane.call(method, adminPath(pattern, ours), bodies[route], { token: theirs.admin });
       expect([route, answer.status, answer.body['error']]).toEqual([route, 404, 'not_found']);
@@ -231,6 +243,7 @@ describe('A13: across clusters and organizations', () => {
     expect((await plane.call('POST', '/channel/webhooks', { name: 'chat', url })).status).toBe(201);
     await plane.call('PUT', '/catalog/only-ours', PODINFO_ENTRY);
     await plane.call('PUT', '/repositories/only-ours', REPOSITORY);
+    await plane.call('PUT', '/operation-templates/only-ours', TEMPLATE);
     const before = plane.query('SELECT * FROM catalog_entries WHERE organization_id <> ?', 'org-other');
     const as = { token: theirs.admin };
     for (const route of adminRoutes.filter((candidate) => /:(webhook|name)\b/.test(candidate))) {
@@ -240,7 +253,7 @@ describe('A13: across clusters and organizations', () => {
       const answer = await plane.call(method, `${path}${NAMED[route]?.query ?? ''}`, body, as);
       // To put an entry or a repository makes one of their own.
       expect([route, answer.status]).toEqual([route, MAKES[route] ?? 404]);
-      for (const table of ['catalog_entries', 'repositories'])
+      for (const table of ['catalog_entries', 'repositories', 'operation_templates'])
         plane.execute(`DELETE FROM ${table} WHERE organization_id = 'org-other' AND name LIKE '%only-ours'`);
     }
     const { body: webhooks } = await plane.call('GET', '/channel/webhooks');

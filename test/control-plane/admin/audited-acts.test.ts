@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { adminRouteList } from '../../support/admin-route-list.ts';
 import { WebhookReceiver } from '../channel/webhook-receiver.ts';
+import { storeApproval } from '../approvals/stored-approval.ts';
 import { storeProposal } from '../proposals/stored-proposal.ts';
 import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
 
@@ -20,6 +21,8 @@ let receiver: WebhookReceiver;
 let kid: string;
 let commitKey: string;
 let modeSwitch: string;
+/** Intents that wait for their approvals, on a cluster that none of the other acts is about. */
+let approvals: { readonly approved: string; readonly rejected: string };
 
 const ANNA = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea anna@laptop';
 
@@ -113,6 +116,22 @@ const ACTS: readonly Act[] = [
     }),
     audited: 'OperationRequested',
   },
+  {
+    route: 'POST /intents/:intent/cancel',
+    path: () => `/intents/${plane.query("SELECT id FROM intents WHERE name = 'restart'")[0]?.['id']}/cancel`,
+    audited: 'OperationCancelled',
+  },
+  {
+    route: 'PUT /operation-templates/:name',
+    path: () => '/operation-templates/scale',
+    body: () => ({ deadlineSeconds: 60 }),
+    audited: 'OperationTemplateUpdated',
+  },
+  {
+    route: 'DELETE /operation-templates/:name',
+    path: () => '/operation-templates/scale',
+    audited: 'OperationTemplateDeleted',
+  },
   { route: 'POST /clusters/:cluster/rotate', audited: 'CredentialRotate' },
   { route: 'POST /clusters/:cluster/signing-keys', audited: 'SigningKeyRotated' },
   {
@@ -204,6 +223,16 @@ const ACTS: readonly Act[] = [
   },
   { route: 'POST /repositories/:name/probe', path: () => '/repositories/other/probe', audited: 'RepositoryProbed' },
   { route: 'DELETE /repositories/:name', path: () => '/repositories/other', audited: 'RepositoryDeleted' },
+  {
+    route: 'POST /intents/:intent/approve',
+    path: () => `/intents/${approvals.approved}/approve`,
+    audited: 'OperationApproved',
+  },
+  {
+    route: 'POST /intents/:intent/reject',
+    path: () => `/intents/${approvals.rejected}/reject`,
+    audited: 'OperationRejected',
+  },
   { route: 'POST /admin-tokens', body: () => ({ name: 'anna' }), audited: 'AdminTokenCreated' },
   { route: 'DELETE /admin-tokens/:token', path: () => '/admin-tokens/anna', audited: 'AdminTokenDeleted' },
   {
@@ -228,6 +257,11 @@ beforeAll(async () => {
   });
   receiver = await WebhookReceiver.start();
   const id = await plane.newCluster('prod-eu');
+  const approving = await plane.newCluster('approving');
+  approvals = {
+    approved: storeApproval(plane, approving, 'approved').intent,
+    rejected: storeApproval(plane, approving, 'rejected').intent,
+  };
   for (const name of ['merged', 'rejected', 'superseded']) storeProposal(plane, id, name);
   const { body: issued } = await plane.call('POST', '/clusters/prod-eu/registration-token');
   await plane.call('POST', '/api/agent/register', { token: issued['registrationToken'] }, { token: null });

@@ -16,6 +16,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /clusters/:cluster/mode': { mode: 'pull' },
   'PUT /clusters/:cluster/push-credential': { kubeconfig: 'a: b' },
   'PUT /catalog/:name': PODINFO,
+  'PUT /operation-templates/:name': { run: { template: 'run-job', parameters: { image: 'a' } } },
   'PUT /catalog/:name/credentials': { username: 'robot', password: 'a-password' },
   'PATCH /organization': { rotationGraceSeconds: 7200 },
   'POST /channel/webhooks': { name: 'chat', url: 'https://chat.example.com/x' },
