@@ -11,7 +11,8 @@ export type InstallFolder =
   | 'namespace'
   | 'pod-disruption-budget'
   | 'pod-disruption-budget-v1beta1'
-  | 'upgrade';
+  | 'upgrade'
+  | 'velero';
 
 /** The YAML text of every file of a folder, one object each. `cel`: the definitions with rules (Kubernetes 1.25 and later). */
 export type InstallFiles = Readonly<Record<InstallFolder | 'cel', readonly string[]>>;
@@ -31,6 +32,7 @@ export function readInstallFiles(root: string = ROOT): InstallFiles {
     'pod-disruption-budget': read('pod-disruption-budget'),
     'pod-disruption-budget-v1beta1': read('pod-disruption-budget-v1beta1'),
     upgrade: read('upgrade'),
+    velero: read('velero'),
   };
 }
 

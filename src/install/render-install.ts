@@ -107,6 +107,25 @@ export function renderNamespaceGrant(files: InstallFiles, grant: NamespaceGrant)
   );
 }
 
+/**
+ * What a cluster's admin applies to let the operator ask Velero for backups and restores.
+ *
+ * @param namespace that Velero runs in
+ * @throws InstallOptionError
+ */
+export function renderVeleroGrant(files: InstallFiles, namespace: string): Manifest {
+  checkNamespace('--velero-namespace', namespace);
+  return manifest(
+    [
+      `Lets the operator make Velero's Backups and Restores in the namespace ${namespace}, and read them by name.`,
+      '',
+      'To take that back:',
+      `  kubectl -n ${namespace} delete role,rolebinding service-operator-velero`,
+    ],
+    files.velero.map((text) => withFields(text, [[['metadata', 'namespace'], namespace]])),
+  );
+}
+
 function adjusted(text: string, options: OperatorOptions): string {
   const { image, replicas, cluster, apiServerPort } = options;
   switch (objectOf(text).kind) {

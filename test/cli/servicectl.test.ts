@@ -102,6 +102,20 @@ describe('servicectl namespaces add', () => {
   });
 });
 
+describe('servicectl namespaces add-velero', () => {
+  it('prints a role for backups and restores and its binding, where Velero runs', async () => {
+    const { code, out } = await run(['namespaces', 'add-velero', '--velero-namespace', 'backup', '-o', 'json']);
+    expect(code).toBe(0);
+    const { items } = JSON.parse(out) as { readonly items: readonly KubeObject[] };
+    const named = items.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    expect(named).toEqual(['Role backup/service-operator-velero', 'RoleBinding backup/service-operator-velero']);
+    expect(items[0]?.['rules']).toEqual([
+      { apiGroups: ['velero.io'], resources: ['backups', 'restores'], verbs: ['create', 'get'] },
+    ]);
+    expect((await run(['namespaces', 'add-velero'])).out).toContain('namespace: "velero"\n');
+  });
+});
+
 describe('a command line that cannot be used', () => {
   it.each<[string, string[], string]>([
     ['an unknown command', ['operator', 'manifst'], "unknown command 'manifst'\n(Did you mean manifest?)"],
@@ -111,6 +125,11 @@ describe('a command line that cannot be used', () => {
     ['an address without a slug', ['operator', 'manifest', '--base-url', 'https://a'], '--base-url needs --cluster'],
     ['a bad name', ['namespaces', 'add', 'Shop'], 'servicectl: NAMESPACE: a namespace ('],
     ["Kubernetes' namespace", ['namespaces', 'add', 'kube-system'], 'NAMESPACE: a namespace for applications (kube-…'],
+    [
+      'a bad place of Velero',
+      ['namespaces', 'add-velero', '--velero-namespace', 'kube-system'],
+      '--velero-namespace: ',
+    ],
     ['a missing name', ['namespaces', 'add'], "missing required argument 'namespace'"],
     ['nothing', [], 'Usage: servicectl'],
   ])('ends with 2 and says why: %s', async (_, args, message) => {
