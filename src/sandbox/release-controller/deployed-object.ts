@@ -3,6 +3,7 @@ import type { ClusterApi } from '../../kube/cluster-api.ts';
 import type { HelmReleaseSpec } from '../../resources/flux-helm-release.ts';
 import { refOf, type KubeObject } from '../../resources/kube-object.ts';
 import type { Values } from './chart-values.ts';
+import { ignoredPaths, withValuesOf } from './drift-ignore.ts';
 import type { DesiredRelease } from './release-history.ts';
 
 /** helm-controller's field manager on everything that a release brings. */
@@ -76,20 +77,38 @@ export async function deleteDeployment(
   await api.delete({ ...DEPLOYMENT, ...release }, { propagationPolicy: 'Background' }, signal);
 }
 
-/** Asks the server what applying would change; what comes back equal in generation has not drifted. */
+/**
+ * Asks the server what applying would change, but for what the rules leave alone: the spec, and labels and annotations that
+ * the chart sets.
+ */
 export async function findDrift(
   api: ClusterApi,
   rendered: KubeObject,
+  rules: NonNullable<HelmReleaseSpec['driftDetection']>['ignore'],
   signal: AbortSignal,
 ): Promise<Drift | undefined> {
+  const ignored = ignoredPaths(rendered, rules ?? []);
+  if (ignored.includes('')) return undefined;
   const where = `${rendered.kind}/${rendered.metadata.namespace ?? ''}/${rendered.metadata.name}`;
   const live = await api.get(refOf(rendered), signal);
   if (live === undefined) return { summary: `${where} removed`, object: rendered };
   const options = { fieldManager: HELM_FIELD_MANAGER, force: true, dryRun: true };
   const wanted = await api.apply(rendered, options, signal);
-  const changes = countChanges(live['spec'], wanted.object['spec']);
+  const asked = withValuesOf(wanted.object, live, ignored);
+  const { labels, annotations } = asked.metadata;
+  const changes =
+    countChanges(live['spec'], asked['spec']) +
+    countSet(live.metadata.labels, labels) +
+    countSet(live.metadata.annotations, annotations);
   if (changes === 0) return undefined;
-  return { summary: `${where} changed (0 additions, ${changes} changes, 0 removals)`, object: rendered };
+  // What is left alone is applied as it is there.
+  const object = withValuesOf(rendered, live, ignored);
+  return { summary: `${where} changed (0 additions, ${changes} changes, 0 removals)`, object };
+}
+
+/** What others add is no drift of metadata. */
+function countSet(live: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>> = {}): number {
+  return Object.entries(wanted).filter(([key, value]) => live[key] !== value).length;
 }
 
 function countChanges(live: unknown, wanted: unknown): number {

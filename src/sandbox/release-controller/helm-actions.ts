@@ -137,21 +137,21 @@ export async function uninstall(
   return gone;
 }
 
-/** Reports what changed behind the release's back, and in mode `enabled` puts it right. */
-export async function checkDrift(deps: ActionDeps, pass: ReleasePass, signal: AbortSignal): Promise<void> {
+/** Reports what changed behind the release's back, and in mode `enabled` puts it right; answers whether it is not right after. */
+export async function checkDrift(deps: ActionDeps, pass: ReleasePass, signal: AbortSignal): Promise<boolean> {
   const { draft, release, desired, values } = pass;
-  const mode = release.spec.driftDetection?.mode ?? 'disabled';
+  const { mode = 'disabled', ignore } = release.spec.driftDetection ?? {};
   const [latest] = draft.status.history ?? [];
-  if (mode === 'disabled' || latest === undefined) return;
-  const drift = await findDrift(deps.api, renderDeployment(release, desired, values), signal);
-  if (drift === undefined) return;
+  if (mode === 'disabled' || latest === undefined) return false;
+  const drift = await findDrift(deps.api, renderDeployment(release, desired, values), ignore, signal);
+  if (drift === undefined) return false;
   const name = fullReleaseName(latest);
   deps.events.record(release, {
     type: 'Warning',
     reason: 'DriftDetected',
     message: `Cluster state of release ${name} has drifted from the desired state:\n${drift.summary}`,
   });
-  if (mode === 'warn') return;
+  if (mode === 'warn') return false;
   const action = `Running 'correct cluster drift' action with timeout of ${timeoutOf(release)}`;
   markReconciling(draft, PROGRESSING, action);
   draft.set(FluxCondition.Ready, { status: 'Unknown', reason: PROGRESSING, message: 'correcting cluster drift' });
@@ -172,6 +172,7 @@ export async function checkDrift(deps: ActionDeps, pass: ReleasePass, signal: Ab
           message: `Failed to correct cluster state of release ${name}:\n${refused}`,
         },
   );
+  return refused !== undefined;
 }
 
 /** Applies; a refusal is Helm's error text, an API server that cannot answer is thrown and tried again. */

@@ -89,7 +89,8 @@ async function settle(deps: ReleaseDeps, pass: ReleasePass, signal: AbortSignal)
     forced = false;
     switch (action.kind) {
       case 'none':
-        if (!released) await checkDrift(deps, pass, signal);
+        // What cannot be corrected is tried again, and Ready stays Unknown until it is.
+        if (!released && (await checkDrift(deps, pass, signal))) return retry(deps, release, draft, signal);
         inSync(draft);
         await finish(release, draft, signal);
         return { requeueAfterMs: intervalOf(release) };

@@ -64,6 +64,42 @@ describe('drift', () => {
     expect(await driftEvents()).toEqual([]);
   });
 
+  const hpa = {
+    paths: ['/spec/replicas'],
+    target: { group: 'apps', kind: 'Deploy.*', labelSelector: 'helm.sh/chart' },
+  };
+
+  it('of what a rule leaves alone is none, and stays as others set it when something else is put right', async () => {
+    await stage.helmRelease({ values: { replicaCount: 2 }, driftDetection: { mode: 'enabled', ignore: [hpa] } });
+    await stage.untilRelease('Ready', 'InstallSucceeded');
+    await stage.api.mergePatch(deployment, { spec: { replicas: 9 } });
+    await stage.controller?.detectDrift();
+    expect(await driftEvents()).toEqual([]);
+    await stage.api.mergePatch(deployment, { metadata: { labels: { 'app.kubernetes.io/name': 'other', mine: 'x' } } });
+    await stage.controller?.detectDrift();
+    expect(await stage.deployment()).toMatchObject({
+      metadata: { labels: { 'app.kubernetes.io/name': 'podinfo', mine: 'x' } },
+      spec: { replicas: 9 },
+    });
+    expect(await driftEvents()).toHaveLength(2);
+  });
+
+  it.each([
+    { ...hpa.target, kind: 'Deploy' },
+    { ...hpa.target, group: '', version: 'v2' },
+    { name: 'podinf' },
+    { namespace: 'blog' },
+    { labelSelector: 'helm.sh/chart=other' },
+    { annotationSelector: '!meta.helm.sh/release-name' },
+  ])('is found where a rule is about something else: %j', async (target) => {
+    const ignore = [{ paths: ['/spec/replicas'], target }];
+    await stage.helmRelease({ values: { replicaCount: 2 }, driftDetection: { mode: 'enabled', ignore } });
+    await stage.untilRelease('Ready', 'InstallSucceeded');
+    await stage.api.mergePatch(deployment, { spec: { replicas: 9 } });
+    await stage.controller?.detectDrift();
+    expect(await stage.deployment()).toMatchObject({ spec: { replicas: 2 } });
+  });
+
   it('is none when nothing changed, and then nothing is written', async () => {
     await install('enabled');
     const before = await stage.release();
