@@ -1,6 +1,7 @@
 import type { StatusChange } from '../../../src/events/report/reporter.ts';
 import type { ClusterApi } from '../../../src/kube/cluster-api.ts';
 import type { ClusterPolicy } from '../../../src/policy/cluster-policy.ts';
+import { ConsumedApprovals } from '../../../src/reconcile/consumed-approvals.ts';
 import { Inventory } from '../../../src/reconcile/inventory.ts';
 import { startReconciler, type Reconciler } from '../../../src/reconcile/reconciler.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
@@ -40,6 +41,7 @@ export async function startOperator(
   const recording = new RecordingApi(api);
   const inventory = new Inventory({ api, logger, clusterId: () => CLUSTER_ID });
   await inventory.load(new AbortController().signal);
+  const approvals = new ConsumedApprovals({ api: recording.api, clock: systemClock, clusterId: () => CLUSTER_ID });
   const reported: StatusChange[] = [];
   const events: string[] = [];
   const notOpened: string[] = [];
@@ -49,6 +51,7 @@ export async function startOperator(
   const reconciler = startReconciler({
     api: recording.api,
     inventory,
+    approvals,
     reporter: { statusChanged: (change) => void reported.push(change) },
     recorder: { record: (_, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`) },
     clock: systemClock,
