@@ -2,6 +2,8 @@ import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
 import { addAdminTokenCommands } from './admin-token-commands.ts';
+import { addCatalogCommands } from './catalog-commands.ts';
+import { addApprovalCommands } from './approval-commands.ts';
 import { addChannelCommands } from './channel-commands.ts';
 import { addClientAuthorityCommand } from './client-authority-command.ts';
 import { addClusterCommands } from './cluster-commands.ts';
@@ -36,6 +38,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addOperatorCommands(program, deps);
   addNamespaceCommands(program, deps);
   addClusterCommands(program, deps);
+  addCatalogCommands(program, deps);
   addChannelCommands(program, deps);
   addSigningKeyCommands(program, deps);
   addCommitSigningCommands(program, deps);
@@ -47,6 +50,7 @@ export async function servicectl(args: readonly string[], deps: CliDeps): Promis
   addClientAuthorityCommand(program, deps);
   addGitCommands(program, deps);
   addMoveLayoutCommand(program, deps);
+  addApprovalCommands(program, deps);
   takeConnectionAnywhere(program);
   inherit(program);
   let failing = program;

@@ -64,6 +64,12 @@ const OPEN_INTENTS: ReadonlySet<IntentState> = new Set(['accepted', 'proposed', 
  */
 export function decideApproval(standing: ApprovalStanding, act: ApprovalAct): ApprovalDecision {
   const { state, requestedBy, requestedWith, proposal } = standing;
+  if (act.specHash !== undefined && act.specHash !== standing.specHash) {
+    return refuse(
+      'conflict',
+      `the spec ${act.specHash} was looked at, and it is ${standing.specHash}; look at it again`,
+    );
+  }
   if (state !== 'pending') return ofDecided(standing, act);
   if (act.actor === requestedBy || act.token === requestedWith) {
     const other = act.kind === 'reject' ? 'cancel it instead' : 'somebody else has to';
@@ -78,12 +84,6 @@ export function decideApproval(standing: ApprovalStanding, act: ApprovalAct): Ap
   if (proposal !== undefined) {
     const how = proposal.id === undefined ? 'it is being proposed; look in a moment' : `approve ${proposal.id} instead`;
     return refuse('conflict', `it is approved with its proposal: ${how}`);
-  }
-  if (act.specHash !== undefined && act.specHash !== standing.specHash) {
-    return refuse(
-      'conflict',
-      `the spec ${act.specHash} was looked at, and it is ${standing.specHash}; look at it again`,
-    );
   }
   if (act.kind === 'reject') return { kind: 'change', state: 'rejected', isReview: true };
   if (standing.isDisabled) return refuse('cluster_disabled', 'its cluster is disabled; enable it first');
