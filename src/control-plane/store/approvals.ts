@@ -92,10 +92,7 @@ export async function updateApproval(
 }
 
 /** Storing one twice changes nothing. */
-export async function insertApprovalReviews(
-  trx: Kysely<Database>,
-  rows: readonly ApprovalReviewRow[],
-): Promise<void> {
+export async function insertApprovalReviews(trx: Kysely<Database>, rows: readonly ApprovalReviewRow[]): Promise<void> {
   if (rows.length === 0) return;
   await trx
     .insertInto('approval_reviews')
