@@ -109,7 +109,11 @@ export class WorkloadWorld implements AsyncDisposable {
     this.#owned = owned;
   }
 
-  static async start(startServer: () => Promise<WorkloadServer>): Promise<WorkloadWorld> {
+  /** @param controllers `own`: the server has its own, and no stand-in is started */
+  static async start(
+    startServer: () => Promise<WorkloadServer>,
+    controllers: 'stand-in' | 'own' = 'stand-in',
+  ): Promise<WorkloadWorld> {
     await using owned = new AsyncDisposableStack();
     const server = owned.use(await startServer());
     const api = owned.use(connect(server.kubeconfig));
@@ -119,8 +123,10 @@ export class WorkloadWorld implements AsyncDisposable {
     }
     const served = async () => await api.list({ apiVersion: OPS_API_VERSION, kind: OPERATION_KIND });
     await vi.waitFor(served, { timeout: 30_000, interval: 100 });
-    const controller = owned.use(startWorkloadController({ api, clock: systemClock, logger, random: () => 0 }));
-    await controller.synced();
+    if (controllers === 'stand-in') {
+      const controller = owned.use(startWorkloadController({ api, clock: systemClock, logger, random: () => 0 }));
+      await controller.synced();
+    }
     return new WorkloadWorld(server, api, owned.move());
   }
 

@@ -13,6 +13,8 @@ export const JOB = { apiVersion: 'batch/v1', kind: 'Job' } as const;
 /** A Job's name becomes a label of its pods. */
 const MAX_NAME = 63;
 const DEFAULT_CONTAINER = 'job';
+/** The operator ends a Job at its operation's deadline; should it be away then, Kubernetes does so much later. */
+const MORE_SECONDS = 30;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -100,7 +102,7 @@ function jobAround(
   template: { readonly metadata?: Fields; readonly spec: Fields },
 ): KubeObject {
   const { name, uid = '', namespace = '' } = run.operation.metadata;
-  const left = Math.max(1, Math.ceil((run.deadline.getTime() - run.now.getTime()) / 1000));
+  const left = Math.max(0, Math.ceil((run.deadline.getTime() - run.now.getTime()) / 1000)) + MORE_SECONDS;
   const own = spec['activeDeadlineSeconds'];
   const mark = { [OPERATION_UID_LABEL]: uid };
   return {

@@ -26,17 +26,17 @@ describe('the Job of an operation', () => {
     for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
   });
 
-  it('ends with its operation, in whole seconds and never before it has begun', () => {
+  it('ends half a minute after its operation should, where nobody has ended it before', () => {
     const run = aRun({ parameters: { image: 'registry.test/tool:1' } });
     const seconds = (before: number) =>
       (inlineJob({ ...run, now: new Date(run.deadline.getTime() - before) })['spec'] as JobSpec).activeDeadlineSeconds;
-    expect([900_000, 1500, 1, 0, -5000].map(seconds)).toEqual([900, 2, 1, 1, 1]);
+    expect([900_000, 1500, 1, 0, -5000].map(seconds)).toEqual([930, 32, 31, 30, 30]);
   });
 
   it('keeps the shorter time of a CronJob, and takes the longer away', () => {
     const seconds = (activeDeadlineSeconds: number) =>
       (jobFromCronJob(aRun(), cronJob({ activeDeadlineSeconds }))['spec'] as JobSpec).activeDeadlineSeconds;
-    expect([60, 100_000].map(seconds)).toEqual([60, 900]);
+    expect([60, 100_000].map(seconds)).toEqual([60, 930]);
   });
 
   it('takes nothing of a CronJob that would hide it, hold it back, or lend it another account', () => {
@@ -54,7 +54,7 @@ describe('the Job of an operation', () => {
     expect(job['spec']).toEqual({
       ...kept,
       backoffLimit: 0,
-      activeDeadlineSeconds: 900,
+      activeDeadlineSeconds: 930,
       template: {
         metadata: { labels: { a: 'b', 'ops.service.io/operation-uid': 'uid-a' } },
         spec: {
