@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { START_TIMEOUT_MS } from './real-cluster/real-cluster.ts';
 import { describeConflicts } from './transport-contract/conflicts.ts';
 import { describeDelivering } from './transport-contract/delivering.ts';
+import { describeOperations } from './transport-contract/operations.ts';
 import { describeOutages } from './transport-contract/outages.ts';
 import { describeRemoving } from './transport-contract/removing.ts';
 import { describeRepeating } from './transport-contract/repeating.ts';
@@ -41,6 +42,9 @@ export function transportContract(start: () => Promise<TransportCluster>): void 
     });
     describe('repeating', () => {
       describeRepeating(current);
+    });
+    describe('operations', () => {
+      describeOperations(current);
     });
     describe('outages', () => {
       describeOutages(current);

@@ -16,7 +16,7 @@ export interface ClearAwayDeps {
   readonly isReported?: (operation: Operation) => boolean;
 }
 
-const ASK_AGAIN_MS = 5000;
+const ASK_AGAIN_MS = 1000;
 
 /**
  * Deletes an operation whose time after its end is over; what it owns (its output, its Job) goes with it. Not before its

@@ -1,13 +1,7 @@
 import { expect, it } from 'vitest';
-import type { KubeObject } from '../../../src/resources/kube-object.ts';
-import { OPS_API_VERSION } from '../../../src/resources/labels.ts';
 import { INSTALL } from '../../control-plane/running-control-plane.ts';
-import { PAYLOAD_MANAGERS } from './delivering.ts';
-import { SHOP } from './transport-cluster.ts';
 import { instanceRef } from './transport-member.ts';
 import type { Marks, TransportWorld } from './transport-world.ts';
-
-const OPERATION = { apiVersion: OPS_API_VERSION, kind: 'Operation', namespace: SHOP };
 
 export function describeRepeating(current: () => TransportWorld): void {
   /** Nothing more was written, said or delivered than what the transport itself makes of a delivery once more. */
@@ -27,25 +21,6 @@ export function describeRepeating(current: () => TransportWorld): void {
     expect(receipt).toMatchObject({ mode: world.transport.mode, ...world.transport.receipt });
     expect(await world.marks('repeated')).toEqual(madeAgain(before));
     expect((await member.read(instanceRef('repeated'))).metadata.resourceVersion).toBe(version);
-  });
-
-  it('brings an operation, by one owner, and once however often it is delivered', async () => {
-    const world = current();
-    const { member } = world;
-    const operate = { action: 'operate', name: 'restart', operationTemplate: 'rollout-restart' };
-    // This version runs none; the operator says so.
-    const { id, generation } = await member.bring(operate, 'failed');
-    const operation = async (): Promise<KubeObject> => await member.read({ ...OPERATION, name: 'restart' });
-    const { metadata } = await operation();
-    expect(metadata.labels).toMatchObject({ 'app.service.io/cluster-id': member.id });
-    expect(metadata.annotations?.['app.service.io/source']).toMatch(new RegExp(String.raw`^\d+\.${generation}$`));
-    const owners = (metadata.managedFields ?? []).map(({ manager }) => manager);
-    expect(owners.filter((owner = '') => PAYLOAD_MANAGERS.includes(owner))).toEqual([world.transport.manager]);
-    const before = await world.marks('restart');
-    await world.loseReceipt(String(id));
-    await member.until(String(id), 'failed');
-    expect((await world.marks('restart')).writes).toEqual(before.writes);
-    expect((await operation()).metadata.uid).toBe(metadata.uid);
   });
 
   it('removes once what is removed again because its receipt was lost', async () => {

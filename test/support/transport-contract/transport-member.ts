@@ -14,6 +14,7 @@ import { systemClock } from '../../../src/runtime/clock.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../../src/sandbox/release-controller/chart-shelf.ts';
 import { startReleaseController } from '../../../src/sandbox/release-controller/start-release-controller.ts';
+import { startWorkloadController } from '../../../src/sandbox/workload-controller/start-workload-controller.ts';
 import { INSTALL, type Answer, type RunningControlPlane } from '../../control-plane/running-control-plane.ts';
 import { FaultyProxy } from '../faulty-proxy.ts';
 import { SHOP, type TransportCluster } from './transport-cluster.ts';
@@ -75,6 +76,7 @@ export class TransportMember implements AsyncDisposable {
     const timing = { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 };
     const charts = new ChartShelf(demoCharts());
     owned.use(startReleaseController({ api, clock: systemClock, logger, charts, timing }));
+    owned.use(startWorkloadController({ api, clock: systemClock, logger }));
     const member = new TransportMember(place, contact, owned.move());
     await member.#enrol(transport);
     return member;
@@ -86,7 +88,7 @@ export class TransportMember implements AsyncDisposable {
       displayName: this.slug,
       allowedNamespaces: [SHOP],
       allowedCatalogEntries: ['podinfo'],
-      allowedOperationTemplates: ['rollout-restart'],
+      allowedOperationTemplates: ['rollout-restart', 'run-job'],
       intervals: { eventBatchMs: 20 },
       ...transport.record(this.cluster),
     });
