@@ -88,8 +88,11 @@ function inWords(
 
 const LISTS: readonly (readonly [path: string, what: string])[] = [
   ['/commit-signing-keys', 'keys there are: servicectl commit-signing-keys list'],
+  ['/operation-templates', 'templates there are: servicectl templates list'],
+  ['/operations', 'operations there are: servicectl operations list'],
   ['/intents', 'intents have commits: servicectl git log --cluster CLUSTER'],
   ['/repositories', 'repositories there are: servicectl repositories list'],
+  ['/catalog', 'entries there are: servicectl catalog list'],
   ['/channel/webhooks', 'webhooks there are: servicectl channel webhooks list'],
   ['/proposals', 'proposals there are: servicectl proposals list --state all'],
   ['/admin-tokens', 'tokens there are: servicectl admin-tokens list'],
