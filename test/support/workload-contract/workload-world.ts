@@ -182,6 +182,11 @@ export class WorkloadWorld implements AsyncDisposable {
     return words[0];
   }
 
+  async startOnce(runner: TemplateRunner, run: OperationRun): Promise<string | undefined> {
+    const refused = await runner.start({ api: this.api, logger }, run, signal);
+    return refused === undefined ? undefined : wordsOf(refused);
+  }
+
   async observe(runner: TemplateRunner, run: OperationRun): Promise<RunState> {
     return await runner.observe({ api: this.api, logger }, run, signal);
   }
