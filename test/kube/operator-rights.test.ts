@@ -10,6 +10,7 @@ import { INSTALL } from '../control-plane/running-control-plane.ts';
 import { auditRights, type GrantedRules } from '../support/audited-rights.ts';
 import { GrantedCluster, instanceRef, SYSTEM } from '../support/granted-cluster.ts';
 import { describeRealCluster, START_TIMEOUT_MS } from '../support/real-cluster/real-cluster.ts';
+import { workload } from '../support/workload-contract/workload-world.ts';
 
 const USER = `system:serviceaccount:${SYSTEM}:service-operator`;
 const HELM_CHARTS = { type: 'helm', url: 'https://stefanprodan.github.io/podinfo', name: 'podinfo' };
@@ -48,12 +49,33 @@ describeRealCluster('the rights of the operator', (start) => {
   let world: GrantedCluster;
 
   beforeAll(async () => {
-    world = await GrantedCluster.start(start, { auditPolicy: EVERYTHING });
+    world = await GrantedCluster.start(start, {
+      auditPolicy: EVERYTHING,
+      // Nobody fills the accounts' tokens without a controller manager.
+      apiServerFlags: ['--disable-admission-plugins=ServiceAccount'],
+    });
     world.startReleaseController();
+    world.startWorkloadController();
   }, START_TIMEOUT_MS);
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();
   });
+
+  /** Each kind of workload restarted, and missed; a Job that ends, one that is stopped, a CronJob that is not there. */
+  const operate = async (): Promise<void> => {
+    const bring = async (name: string, operationTemplate: string, parameters: object, state: string, more = {}) =>
+      await world.bring({ action: 'operate', namespace: 'shop', name, operationTemplate, parameters, ...more }, state);
+    for (const kind of ['Deployment', 'StatefulSet', 'DaemonSet'] as const) {
+      const name = `work-${kind.toLowerCase()}`;
+      await world.admin.create(workload(kind, name), 'test');
+      await bring(kind === 'Deployment' ? 'restart' : name, 'rollout-restart', { kind, name }, 'ready');
+      await bring(`no-${name}`, 'rollout-restart', { kind, name: 'no' }, 'failed');
+    }
+    const image = 'registry.test/tool:1';
+    await bring('job', 'run-job', { image, command: ['echo', 'hello'] }, 'ready');
+    await bring('slow', 'run-job', { image, command: ['sleep', '1d'] }, 'failed', { deadlineSeconds: 1 });
+    await bring('no-cron', 'run-job', { cronJob: 'no' }, 'failed');
+  };
 
   /** Everything that an operator ever does, once. */
   const live = async (): Promise<void> => {
@@ -82,10 +104,7 @@ describeRealCluster('the rights of the operator', (start) => {
       },
       { timeout: 30_000 },
     );
-    await world.bring(
-      { action: 'operate', namespace: 'shop', name: 'restart', operationTemplate: 'rollout-restart' },
-      'failed',
-    );
+    await operate();
     const release = { ...HELM_RELEASE, namespace: 'shop', name: 'podinfo' };
     await world.admin.delete(release);
     await world.stopOperator();

@@ -16,6 +16,7 @@ import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
 import { startReleaseController } from '../../src/sandbox/release-controller/start-release-controller.ts';
+import { startWorkloadController } from '../../src/sandbox/workload-controller/start-workload-controller.ts';
 import { INSTALL, RunningControlPlane } from '../control-plane/running-control-plane.ts';
 import { installDefinitions } from './install-definitions.ts';
 import type { RealCluster, RealClusterOptions } from './real-cluster/real-cluster.ts';
@@ -158,17 +159,21 @@ export class GrantedCluster implements AsyncDisposable {
 
   /** A stand-in for Flux, with an admin's rights. */
   startReleaseController(): void {
-    const api = this.#owned.use(
-      connectCluster({
-        kubeconfig: { kind: 'text', yaml: this.real.kubeconfig },
-        userAgent: 'release-controller',
-        clock: systemClock,
-        random: Math.random,
-      }),
-    );
+    const api = this.#connect('release-controller');
     const timing = { fetchMs: 0, installMs: 0, upgradeMs: 0, uninstallMs: 0 };
     const charts = new ChartShelf(demoCharts());
     this.#owned.use(startReleaseController({ api, clock: systemClock, logger, charts, timing }));
+  }
+
+  /** A stand-in for the controllers of workloads and Jobs, with an admin's rights. */
+  startWorkloadController(): void {
+    const api = this.#connect('workload-controller');
+    this.#owned.use(startWorkloadController({ api, clock: systemClock, logger }));
+  }
+
+  #connect(userAgent: string): ClusterApi {
+    const kubeconfig = { kind: 'text', yaml: this.real.kubeconfig } as const;
+    return this.#owned.use(connectCluster({ kubeconfig, userAgent, clock: systemClock, random: Math.random }));
   }
 
   /** Another record of the same cluster, in pull mode; what is brought from now on goes there. */
@@ -188,7 +193,7 @@ export class GrantedCluster implements AsyncDisposable {
       displayName: 'Europe',
       allowedNamespaces: ['shop', 'yard'],
       allowedCatalogEntries: ['podinfo'],
-      allowedOperationTemplates: ['rollout-restart'],
+      allowedOperationTemplates: ['rollout-restart', 'scale', 'run-job'],
       connectivityMode,
     });
     this.clusterId = String(created.body['cluster'].id);
