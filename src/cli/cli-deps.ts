@@ -9,4 +9,6 @@ export interface CliDeps {
   readonly isTerminal?: boolean;
   /** Of what waits. Default: the system's. */
   readonly clock?: Clock;
+  /** For names that are made up. Default: the system's. */
+  readonly randomBytes?: (n: number) => Uint8Array;
 }

@@ -43,6 +43,18 @@ export class OperationStage {
     return await this.plane.call('POST', `/intents/${id}/cancel`, body);
   }
 
+  /** Id of what asked for the operation of that name; waits for it. */
+  async idOf(name: string): Promise<string> {
+    return await vi.waitFor(
+      () => {
+        const [row] = this.plane.query('SELECT id FROM intents WHERE name = ?', name);
+        if (row === undefined) throw new Error(`nobody asked for ${name}`);
+        return String(row['id']);
+      },
+      { timeout: 15_000, interval: 20 },
+    );
+  }
+
   /** State of an intent, and why. */
   async stateOf(id: string): Promise<string> {
     const { body } = await this.plane.call('GET', `/intents/${id}`);

@@ -1,0 +1,257 @@
+import { randomBytes } from 'node:crypto';
+import { Option, type Command } from 'commander';
+import { systemClock } from '../runtime/clock.ts';
+import { AdminApiError } from './admin-client.ts';
+import type { CliDeps } from './cli-deps.ts';
+import { CliError, EXIT } from './cli-error.ts';
+import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { readDocumentFile, type DocumentFile } from './document-file.ts';
+import { followOperation } from './follow-operation.ts';
+import { printable } from './git-views.ts';
+import { listAll } from './list-all.ts';
+import { collectParameter, durationIn, targetIn, typedParameters } from './operation-parameters.ts';
+import { ENDED, operationTable, operationText, type ShownOperation } from './operation-text.ts';
+import type { ShownTemplate } from './template-commands.ts';
+
+/** Longest name of an operation. */
+const MAX_NAME = 53;
+const DEFAULT_WAIT_SECONDS = 3600;
+
+type Output = ConnectionOptions & { readonly output: 'table' | 'text' | 'json' };
+
+interface WaitOptions extends ConnectionOptions {
+  readonly wait?: boolean;
+  readonly timeout: number;
+}
+
+interface RunOptions extends WaitOptions {
+  readonly namespace: string;
+  readonly name?: string;
+  readonly param?: readonly (readonly [string, string])[];
+  readonly paramsFile?: string;
+  readonly deadline?: number;
+  readonly ttl?: number;
+  readonly target?: ReturnType<typeof targetIn>;
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly output: 'text' | 'json';
+}
+
+interface DryRun {
+  readonly violations: readonly { readonly path: string; readonly message: string; readonly at: string }[];
+  readonly approval?: { readonly required: { readonly count: number } };
+  readonly manifest?: string;
+}
+
+interface Cancelled {
+  readonly id: string;
+  readonly state: string;
+  readonly reason?: string;
+  readonly cancellation?: { readonly id: string; readonly state: string };
+}
+
+/** `servicectl operations run|list|show|cancel` */
+export function addOperationCommands(program: Command, deps: CliDeps): Command {
+  const operations = program.command('operations').description('day-two work on clusters: run, follow and cancel it');
+
+  withWait(withConnection(operations.command('run')))
+    .argument('<cluster>', 'slug or id')
+    .argument('<template>', 'operation template; see servicectl templates list')
+    .description('asks a cluster to run an operation; see docs/operation-templates.md')
+    .requiredOption('-n, --namespace <namespace>', 'namespace that it runs in')
+    .option('--name <name>', 'of the operation (default: the template and something random)')
+    .addOption(
+      new Option(
+        '-p, --param <name=value>',
+        'one parameter, read as the type that the template says; again for more',
+      ).argParser(collectParameter),
+    )
+    .option('--params-file <file>', 'parameters as YAML or JSON, those of --param over them; - reads standard input')
+    .addOption(new Option('--deadline <time>', 'fails when it takes longer, such as 30m').argParser(durationIn))
+    .addOption(new Option('--ttl <time>', 'is cleared away so long after its end, such as 24h').argParser(durationIn))
+    .addOption(new Option('--target <kind/name>', 'what it works on, such as Deployment/web').argParser(targetIn))
+    .option('--reason <text>', 'why, for the audit log')
+    .option('--dry-run', 'says everything that it would be refused for, and does nothing')
+    .addOption(outputOption())
+    .action(async (cluster: string, template: string, options: RunOptions) => {
+      await run(cluster, template, options, deps);
+    });
+
+  withConnection(operations.command('list'))
+    .argument('[cluster]', 'slug or id (default: all clusters)')
+    .description('prints the operations that were asked for, the newest first')
+    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
+    .action(async (cluster: string | undefined, options: Output) => {
+      const clusters = cluster === undefined ? await slugs(options, deps) : [cluster];
+      const items: ShownOperation[] = [];
+      for (const one of clusters) {
+        items.push(
+          ...(await listAll<ShownOperation>(options, deps, `/clusters/${encodeURIComponent(one)}/operations`)),
+        );
+      }
+      items.sort((a, b) => (a.requestedAt === b.requestedAt ? 0 : a.requestedAt < b.requestedAt ? 1 : -1));
+      deps.out(options.output === 'json' ? json({ items }) : operationTable(items));
+    });
+
+  withConnection(operations.command('show'))
+    .argument('<operation>', 'id of its intent; see servicectl operations list')
+    .description('prints an operation with its conditions, times and intents')
+    .addOption(outputOption())
+    .action(async (id: string, options: Output) => {
+      const operation = await callControlPlane<ShownOperation>(options, deps, 'GET', at(id));
+      deps.out(options.output === 'json' ? json(operation) : operationText(operation));
+    });
+
+  withWait(withConnection(operations.command('cancel')))
+    .argument('<operation>', 'id of its intent; see servicectl operations list')
+    .description('cancels an operation: it does not begin, or is stopped where its template can be')
+    .option('--reason <text>', 'why, for the audit log')
+    .action(async (id: string, { reason, ...options }: WaitOptions & { readonly reason?: string }) => {
+      const path = `/intents/${encodeURIComponent(id)}/cancel`;
+      const body = reason === undefined ? {} : { reason };
+      const answer = await callControlPlane<Cancelled>(options, deps, 'POST', path, body);
+      const { cancellation } = answer;
+      if (cancellation === undefined) deps.out(printable(`${answer.id}: ${answer.reason ?? answer.state}\n`));
+      else deps.out(`${answer.id}: ${cancellation.id} cancels it (${cancellation.state})\n`);
+      if (cancellation === undefined) return;
+      if (options.wait !== true) {
+        deps.out(`To follow it: servicectl operations show ${answer.id}\n`);
+        return;
+      }
+      const ended = await follow(answer.id, options, deps, deps.out);
+      if (ended.phase !== 'Cancelled') throw notAsMeant(ended, options.timeout);
+    });
+  return operations;
+}
+
+async function run(cluster: string, template: string, options: RunOptions, deps: CliDeps): Promise<void> {
+  const { namespace, reason, deadline, ttl, target, dryRun, param = [] } = options;
+  const file = options.paramsFile === undefined ? undefined : readDocumentFile(options.paramsFile);
+  const typed = param.length === 0 ? {} : await typedBy(template, param, options, deps);
+  const parameters = { ...file?.value, ...typed };
+  const body = {
+    action: 'operate',
+    namespace,
+    name: options.name ?? newName(template, deps.randomBytes ?? randomBytes),
+    operationTemplate: template,
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    ...(target === undefined ? {} : { targetRef: target }),
+    ...(deadline === undefined ? {} : { deadlineSeconds: deadline }),
+    ...(ttl === undefined ? {} : { ttlSecondsAfterFinished: ttl }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(dryRun === true ? { dryRun } : {}),
+  };
+  const path = `/clusters/${encodeURIComponent(cluster)}/intents`;
+  try {
+    if (dryRun === true) {
+      tellDryRun(await callControlPlane<DryRun>(options, deps, 'POST', path, body), options, deps);
+      return;
+    }
+    const { id } = await callControlPlane<{ readonly id: string }>(options, deps, 'POST', path, body);
+    const say = options.output === 'json' ? deps.err : deps.out;
+    say(`${id}: ${namespace}/${body.name} is asked for\n`);
+    if (options.wait !== true) {
+      if (options.output === 'json') deps.out(json(await callControlPlane(options, deps, 'GET', at(id))));
+      else say(`To follow it: servicectl operations show ${id}\n`);
+      return;
+    }
+    const ended = await follow(id, options, deps, say);
+    if (options.output === 'json') deps.out(json(ended));
+    if (ended.phase !== 'Succeeded') throw notAsMeant(ended, options.timeout);
+  } catch (error) {
+    throw inPlaces(error, file, template);
+  }
+}
+
+async function typedBy(
+  template: string,
+  given: readonly (readonly [string, string])[],
+  options: ConnectionOptions,
+  deps: CliDeps,
+): Promise<Record<string, unknown>> {
+  const path = `/operation-templates/${encodeURIComponent(template)}`;
+  const { parameters } = await callControlPlane<ShownTemplate>(options, deps, 'GET', path);
+  return typedParameters(given, parameters, template);
+}
+
+function tellDryRun(answer: DryRun, { output }: RunOptions, deps: CliDeps): void {
+  const { violations, approval, manifest } = answer;
+  if (output === 'json') deps.out(json(answer));
+  else {
+    for (const { path, message } of violations) deps.out(printable(`${path}: ${message}\n`));
+    if (violations.length === 0) deps.out(manifest ?? '');
+    if (approval !== undefined) deps.err(`It would wait for ${approval.required.count} to approve it.\n`);
+  }
+  if (violations.length === 0) return;
+  throw new CliError(EXIT.failed, `it would be refused for ${violations.length} of these`);
+}
+
+/** Every fault on a line of its own; those of a parameters file with its lines. */
+function inPlaces(error: unknown, file: DocumentFile | undefined, template: string): unknown {
+  if (!(error instanceof CliError) || !(error.cause instanceof AdminApiError)) return error;
+  const { faults } = error.cause;
+  if (faults.length === 0) return error;
+  const said = faults.map(({ path, message }) => {
+    const isOfFile = file !== undefined && (path === '/parameters' || path.startsWith('/parameters/'));
+    const where = isOfFile ? `${file.file}:${file.lineOf(path.slice('/parameters'.length))}: ` : '';
+    return `${where}${path} ${message}`;
+  });
+  const isOfTemplate = faults.some(({ path }) => path.startsWith('/parameters'));
+  const next = isOfTemplate ? `See what it takes: servicectl templates show ${template}` : error.next;
+  return new CliError(error.exitCode, said.join('\n'), next, { cause: error.cause });
+}
+
+function notAsMeant(operation: ShownOperation, waited: number): CliError {
+  const { id, phase, conditions, intents } = operation;
+  const condition = conditions.find(({ type, status }) => type === phase && status === 'True');
+  const why = condition?.message ?? intents[0]?.reason;
+  const next = `To see all of it: servicectl operations show ${id}`;
+  const isOver = ENDED.includes(phase);
+  const words = isOver ? `${id} ended as ${phase}` : `${id} is still ${phase} after ${waited} s, and goes on`;
+  return new CliError(EXIT.failed, printable(`${words}${why === undefined ? '' : `: ${why}`}`), next);
+}
+
+async function follow(
+  id: string,
+  options: WaitOptions,
+  deps: CliDeps,
+  say: (text: string) => void,
+): Promise<ShownOperation> {
+  return await followOperation({
+    read: async () => await callControlPlane<ShownOperation>(options, deps, 'GET', at(id)),
+    say,
+    clock: deps.clock ?? systemClock,
+    timeoutMs: options.timeout * 1000,
+  });
+}
+
+async function slugs(options: ConnectionOptions, deps: CliDeps): Promise<readonly string[]> {
+  return (await listAll<{ readonly slug: string }>(options, deps, '/clusters')).map(({ slug }) => slug);
+}
+
+function newName(template: string, random: (n: number) => Uint8Array): string {
+  const end = Buffer.from(random(4)).toString('hex');
+  return `${template.slice(0, MAX_NAME - end.length - 1).replace(/-+$/, '')}-${end}`;
+}
+
+function withWait(command: Command): Command {
+  return command
+    .option('--wait', 'follows it to its end: exits with 1 when that is not what was asked for')
+    .addOption(
+      new Option('--timeout <time>', 'with --wait: how long; the operation itself goes on')
+        .argParser(durationIn)
+        .default(DEFAULT_WAIT_SECONDS, '1h'),
+    );
+}
+
+function outputOption(): Option {
+  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
+}
+
+function at(id: string): string {
+  return `/operations/${encodeURIComponent(id)}`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
