@@ -1,6 +1,6 @@
 import { approvalViolations } from '../policy/approval-is-not-given.ts';
 import type { Approvable } from '../policy/approval-need.ts';
-import { hashOf, judgeApproval } from '../policy/judge-approval.ts';
+import { judgeApproval } from '../policy/judge-approval.ts';
 import type { PolicySituation, PolicyViolation } from '../policy/policy-violation.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { ConsumedApprovals } from './consumed-approvals.ts';
@@ -8,7 +8,7 @@ import type { ConsumedApprovals } from './consumed-approvals.ts';
 /** The memory of used approvals, as controllers use it. */
 export type ApprovalMemory = Pick<ConsumedApprovals, 'consume' | 'usedBy'>;
 
-/** Violations: nothing may be done. `specHash`: what the release of an instance is made of, to be remembered with it. */
+/** Violations: nothing may be done. `specHash`: what was approved, to be remembered with it; undefined: no approval was needed. */
 export type TakenApproval =
   | { readonly violations: readonly [PolicyViolation, ...PolicyViolation[]] }
   | { readonly violations: readonly []; readonly specHash: string | undefined };
@@ -34,7 +34,7 @@ export async function takeApproval(
   const [first, ...more] = approvalViolations(judged, object, situation.policy);
   if (first !== undefined) return { violations: [first, ...more] };
   if (judged.state === 'released') return { violations: [], specHash: judged.specHash };
-  if (judged.state !== 'good') return { violations: [], specHash: hashOf(object.spec) };
+  if (judged.state !== 'good') return { violations: [], specHash: undefined };
   const use = (await approvals?.consume(judged.statement, object, signal)) ?? { state: 'ok' };
   if (use.state === 'ok') return { violations: [], specHash: judged.specHash };
   if (use.state === 'full') {

@@ -29,7 +29,7 @@ export const ALLOWED_OPERATIONS_ANNOTATION = 'ops.service.io/allowed-operations'
 export const APPROVAL_REQUIRED_ANNOTATION = 'ops.service.io/approval-required';
 /** On an ApplicationInstance: the approval of its spec (compact JWS); an Operation carries its own in its spec. */
 export const APPROVAL_ANNOTATION = 'app.service.io/approval';
-/** On a HelmRelease: hash of the instance's spec that it was made of (`approvedSpecHash`). */
+/** On a HelmRelease that needed an approval: hash of the instance's spec that it was made of (`approvedSpecHash`). */
 export const RELEASED_SPEC_ANNOTATION = 'app.service.io/released-spec';
 /** On an ApplicationInstance: the earlier version that an operation took it back to, until the next intent (JSON). */
 export const ROLLBACK_ANNOTATION = 'app.service.io/rollback';
