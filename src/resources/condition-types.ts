@@ -1,5 +1,8 @@
-/** Condition types of `ApplicationInstance` (decisions, "Custom resources"). */
-export const APPLICATION_INSTANCE_CONDITIONS = ['Ready', 'Reconciling', 'Degraded', 'Stalled'] as const;
+/**
+ * Condition types of `ApplicationInstance` (decisions, "Custom resources"), and one of ours: `Drifted`, where the instance
+ * has drift looked for.
+ */
+export const APPLICATION_INSTANCE_CONDITIONS = ['Ready', 'Reconciling', 'Degraded', 'Stalled', 'Drifted'] as const;
 export type ApplicationInstanceConditionType = (typeof APPLICATION_INSTANCE_CONDITIONS)[number];
 
 /** Condition types of `Operation`. */

@@ -62,6 +62,16 @@ export const Reason = {
   HelmReleaseSuspended: 'HelmReleaseSuspended',
   /** Reconciling=True: others changed what the chart installed, and Flux puts it back; Ready stays. */
   DriftCorrecting: 'DriftCorrecting',
+  /** Drifted=False: the release controller reports none since the last release. */
+  NoDrift: 'NoDrift',
+  /** Drifted=True: others changed what the chart installed; the message has the release controller's words. */
+  DriftDetected: 'DriftDetected',
+  /** Drifted=False: others changed it, and it was put back. */
+  DriftCorrected: 'DriftCorrected',
+  /** Drifted=True: others changed it, and it cannot be put back; it is tried again. */
+  DriftNotCorrected: 'DriftNotCorrected',
+  /** Drifted=Unknown: the operator may not list events in the namespace; apply its manifest again. */
+  DriftNotVisible: 'DriftNotVisible',
   /** Degraded=True: after its last failed try the release was uninstalled by remediation; nothing of it runs. */
   HelmReleaseTakenOut: 'HelmReleaseTakenOut',
 
@@ -122,10 +132,6 @@ export const Reason = {
   OperationRunning: 'OperationRunning',
   /** Running=True: a try failed, and another follows. */
   OperationRetrying: 'OperationRetrying',
-  /** Succeeded=True, where the template has no reason of its own. */
-  OperationSucceeded: 'OperationSucceeded',
-  /** Failed=True, where the template has no reason of its own. */
-  OperationFailed: 'OperationFailed',
   /** Failed=True: what the operation had made is gone, so nobody can say how it ended. */
   OperationLost: 'OperationLost',
   /** Failed=True: it had not ended by its deadline. */

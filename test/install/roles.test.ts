@@ -69,7 +69,7 @@ describe('the rights of the operator', () => {
       'source.toolkit.fluxcd.io/ocirepositories: list watch create patch delete',
       'source.toolkit.fluxcd.io/helmrepositories: list watch create patch delete',
       'core/secrets: create patch delete',
-      'core/events: create patch',
+      'core/events: list create patch',
       'apps/deployments: get list patch',
       'apps/statefulsets: get list patch',
       'apps/daemonsets: get list patch',

@@ -88,7 +88,7 @@ describeRealCluster('the rights of the operator', (start) => {
     await world.bring({ ...INSTALL, secretValues: { ui: { message: 'hush' } } }, 'ready');
     // Its Secret goes with it.
     await world.bring({ ...INSTALL, action: 'update', secretValues: {} }, 'ready');
-    await world.bring({ ...INSTALL, action: 'update', chartVersion: '6.6.1' }, 'ready');
+    await world.bring({ ...INSTALL, action: 'update', chartVersion: '6.6.1', driftDetection: 'warn' }, 'ready');
     // The same failure twice: the second raises the count of the first one's Event.
     const fails = { ...INSTALL, action: 'update', chartVersion: '6.6.1' };
     for (const _ of [1, 2]) {

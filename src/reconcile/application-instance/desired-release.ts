@@ -12,6 +12,7 @@ import { withoutSealed } from './sealed-shape.ts';
 
 /** Flux compares the release with the chart this often, beside at every change. */
 export const RELEASE_INTERVAL = '10m';
+export const RELEASE_INTERVAL_MS = 10 * 60_000;
 
 /** The HelmRelease of an instance. It runs with no more rights than its namespace was given. */
 export function desiredRelease(
@@ -122,9 +123,11 @@ function remediation(
         : { remediateLastFailure: false }
       : { remediateLastFailure: true, strategy };
   const remediate = { ...tries, ...last };
+  // After an uninstall the next try is an install.
+  const install = strategy === 'uninstall' ? { ...tries, remediateLastFailure: true } : tries;
   return {
     ...(timeout === undefined ? {} : { timeout }),
-    ...(retries === undefined ? {} : { install: { remediation: { retries } } }),
+    ...(Object.keys(install).length === 0 ? {} : { install: { remediation: install } }),
     ...(Object.keys(remediate).length === 0 ? {} : { upgrade: { remediation: remediate } }),
   };
 }

@@ -9,6 +9,7 @@ import { greaterPair } from '../source-pair.ts';
 import { sourceOf } from '../status-source.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import type { InstancePass } from './instance-pass.ts';
+import { detectsDrift } from './reported-drift.ts';
 import { tellOfSignature } from './tell-of-signature.ts';
 import { conditionsOf, type Verdict } from './verdict.ts';
 
@@ -64,7 +65,7 @@ export function instanceDraft({ deps, instance, policy }: InstancePass, verdict:
   const conditions = conditionsOf(
     verdict,
     instance.status?.conditions ?? [],
-    { generation, sameSpec: instance.status?.observedGeneration === generation },
+    { generation, sameSpec: instance.status?.observedGeneration === generation, detectsDrift: detectsDrift(instance) },
     deps.clock.now(),
   );
   const release = verdict.release ?? instance.status?.release;

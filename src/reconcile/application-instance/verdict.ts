@@ -1,7 +1,7 @@
 import type { Condition } from '../../protocol/condition.ts';
 import type { ApplicationInstanceStatus } from '../../resources/application-instance.ts';
 import type { ApplicationInstanceConditionType } from '../../resources/condition-types.ts';
-import { findCondition, setCondition } from '../../resources/conditions.ts';
+import { findCondition, removeCondition, setCondition } from '../../resources/conditions.ts';
 import { Reason } from '../../resources/reasons.ts';
 
 /** One condition as a step decides it. */
@@ -19,6 +19,8 @@ export interface Verdict {
   readonly degraded?: Finding;
   /** True: nothing will change without a person. Absent: not stalled. */
   readonly stalled?: Finding;
+  /** What the release controller says of drift. Absent: it is not asked to look for any, or the release is not looked at. */
+  readonly drifted?: Finding;
   readonly release?: ApplicationInstanceStatus['release'];
 }
 
@@ -91,7 +93,7 @@ export function stalled(reason: Reason, message: string): Verdict {
 export function conditionsOf(
   verdict: Verdict,
   before: readonly Condition[],
-  about: { readonly generation: number; readonly sameSpec: boolean },
+  about: { readonly generation: number; readonly sameSpec: boolean; readonly detectsDrift?: boolean },
   now: Date,
 ): readonly Condition[] {
   const set = (list: readonly Condition[], type: ApplicationInstanceConditionType, finding: Finding) =>
@@ -105,5 +107,7 @@ export function conditionsOf(
   else if (findCondition(before, 'Stalled') !== undefined) {
     after = set(after, 'Stalled', { status: 'False', reason: Reason.Stable, message: 'no person is waited for' });
   }
+  if (verdict.drifted !== undefined) after = set(after, 'Drifted', verdict.drifted);
+  else if (about.detectsDrift !== true) after = removeCondition(after, 'Drifted');
   return after;
 }

@@ -9,7 +9,7 @@ import { markIsUnclear } from '../../tombstone-mark.ts';
 import { endInstance } from '../end-instance.ts';
 import { NEXT, type InstancePass, type StepResult } from '../instance-pass.ts';
 import { leftovers } from '../leftovers.ts';
-import { isOwned } from '../owned-meta.ts';
+import { isOwned, RELEASE_FIELD_MANAGER } from '../owned-meta.ts';
 import { releaseOf } from '../release-history.ts';
 import { deleteSealedSecret, SEALED_SECRET_ANNOTATION } from '../sealed-secret.ts';
 import { degraded, held, progressing, type Verdict } from '../verdict.ts';
@@ -23,7 +23,7 @@ const UNCLEAR_AGAIN_MS = 250;
 /**
  * The end of an instance:
  *
- *     tombstone and deletionPolicy Delete:  HelmRelease deleted ──► gone ──► source, Secret deleted ──► Uninstalled ──► finalizer off
+ *     tombstone and deletionPolicy Delete:  HelmRelease resumed, deleted ──► gone ──► source, Secret deleted ──► Uninstalled ──► finalizer off
  *     otherwise (by hand, or Orphan):       everything stays ──► Orphaned ──► finalizer off
  */
 export async function finalize(pass: InstancePass): Promise<StepResult> {
@@ -50,6 +50,7 @@ function untilReadAnew(pass: InstancePass): { readonly verdict?: Verdict; readon
 async function uninstall(pass: InstancePass): Promise<StepResult> {
   const { release, ociRepository, helmRepository } = pass;
   if (release !== undefined && isOwned(release, pass.instance)) {
+    await resume(pass, release);
     await deleteOwned(pass, release);
     // What it read before its values were sealed no more, if that is still there; later nothing tells its UID.
     const left = release.metadata.annotations?.[SEALED_SECRET_ANNOTATION];
@@ -61,6 +62,15 @@ async function uninstall(pass: InstancePass): Promise<StepResult> {
   const name = pass.instance.spec.releaseName ?? pass.instance.metadata.name;
   const why = isPruned(pass.instance) ? ': its file was removed from Git' : '';
   return await endInstance(pass, held(Reason.Uninstalled, `release ${name} is uninstalled${why}`));
+}
+
+/** Flux lets go of a suspended HelmRelease and leaves what it installed, which an uninstall is to take along. */
+async function resume(pass: InstancePass, release: HelmRelease): Promise<void> {
+  if (release.spec.suspend !== true || release.metadata.deletionTimestamp !== undefined) return;
+  const { uid } = release.metadata;
+  const precondition = uid === undefined ? {} : { metadata: { uid } };
+  const options = { fieldManager: RELEASE_FIELD_MANAGER };
+  await pass.deps.api.mergePatch(refOf(release), { ...precondition, spec: { suspend: false } }, options, pass.signal);
 }
 
 async function orphan(pass: InstancePass, isMeant: boolean): Promise<StepResult> {
