@@ -119,10 +119,8 @@ export async function howItEnded(db: Kysely<Database>, intent: IntentRow): Promi
     const why = [end.type, end.reason, end.message].filter((part) => part !== null && part !== '').join(': ');
     return end.last_transition_time === null ? why : `${why} (${end.last_transition_time})`;
   }
-  const { state, reason, delivered_at: deliveredAt, applied_at: appliedAt } = intent;
+  const { state, reason, applied_at: appliedAt } = intent;
   const words = reason === null ? state : `${state}, ${reason}`;
   if (state === 'ready' || state === 'removed' || state === 'superseded') return words;
-  return state === 'failed' && deliveredAt === null && appliedAt === null
-    ? `it never came to its cluster: ${words}`
-    : undefined;
+  return state === 'failed' && appliedAt === null ? `it never came to its cluster: ${words}` : undefined;
 }
