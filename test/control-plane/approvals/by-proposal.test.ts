@@ -5,6 +5,8 @@ import { ReviewedCluster } from '../proposals/reviewed-cluster.ts';
 import { PODINFO, RunningControlPlane } from '../running-control-plane.ts';
 import { readStatement, RESTART } from './approving-cluster.ts';
 
+const SOON = { timeout: 10_000 };
+
 let plane: RunningControlPlane;
 
 beforeAll(async () => {
@@ -43,7 +45,7 @@ describe('where a cluster is reviewed by proposals', () => {
     expect((await cluster.show(id))['state']).toBe('open');
     await cluster.act(id, 'approve', 'sec');
     await cluster.until(id, 'merged');
-    await expect.poll(() => row(intentId)['statement']).not.toBeNull();
+    await expect.poll(() => row(intentId)['statement'], SOON).not.toBeNull();
     const approval = row(intentId);
     expect(approval).toMatchObject({
       state: 'approved',
@@ -70,7 +72,7 @@ describe('where a cluster is reviewed by proposals', () => {
     // Used: it travels no more.
     plane.execute("UPDATE intents SET state = 'ready' WHERE id = ?", String(intentId));
     await plane.call('POST', `/intents/${intentId}/approve`, {}, { token: await cluster.token('x') });
-    await expect.poll(async () => (await configOf(operator)).approvals?.statements).toEqual([]);
+    await expect.poll(async () => (await configOf(operator)).approvals?.statements, SOON).toEqual([]);
   });
 
   it('what was merged with fewer approvals than it needs stays unapproved, and the rest is given here', async () => {
@@ -109,7 +111,7 @@ describe('where a cluster is reviewed by proposals', () => {
     await plane.call('PATCH', '/clusters/unreviewed', { git: { review: 'direct' } });
     await cluster.ask({ name: 'wakes-delivery' });
     await expect
-      .poll(async () => (await plane.call('GET', `/intents/${proposal['intentId']}`)).body['reason'])
+      .poll(async () => (await plane.call('GET', `/intents/${proposal['intentId']}`)).body['reason'], SOON)
       .toMatch(/^Waiting: approval apr-.* lacks 2 approvals, 1 of role security$/);
   });
 
@@ -122,7 +124,7 @@ describe('where a cluster is reviewed by proposals', () => {
     expect((await cluster.act(id, 'approve', 'anna')).body['state']).toBe('open');
     await cluster.act(id, 'approve', 'bert');
     await cluster.until(id, 'merged');
-    await expect.poll(() => row(intentId)['statement']).not.toBeNull();
+    await expect.poll(() => row(intentId)['statement'], SOON).not.toBeNull();
     expect(row(intentId)).toMatchObject({ state: 'approved', approved_by: 'anna-late-entry, bert-late-entry' });
   });
 });

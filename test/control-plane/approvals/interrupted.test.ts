@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunningControlPlane } from '../running-control-plane.ts';
 import { ApprovingCluster, readStatement } from './approving-cluster.ts';
 
+const SOON = { timeout: 10_000 };
+
 let plane: RunningControlPlane;
 
 beforeAll(async () => {
@@ -26,9 +28,9 @@ describe('a control plane that ends between an approval and its statement', () =
     await plane.stop();
     unsign(id);
     await plane.startAgain();
-    await expect.poll(() => cluster.statement(id), { timeout: 5000 }).toBe(before);
+    await expect.poll(() => cluster.statement(id), SOON).toBe(before);
     await expect
-      .poll(() => plane.query('SELECT awaits_approval AS a FROM intents WHERE id = ?', id)[0]?.['a'])
+      .poll(() => plane.query('SELECT awaits_approval AS a FROM intents WHERE id = ?', id)[0]?.['a'], SOON)
       .toBeNull();
     expect(await cluster.audit(/^OperationApproved$/)).toHaveLength(1);
   });
@@ -43,7 +45,7 @@ describe('a control plane that ends between an approval and its statement', () =
     for (const one of [id, other]) unsign(one);
     plane.execute("UPDATE intents SET state = 'superseded' WHERE id = ?", id);
     await plane.startAgain();
-    await expect.poll(() => cluster.statement(other), { timeout: 5000 }).not.toBe('null');
+    await expect.poll(() => cluster.statement(other), SOON).not.toBe('null');
     expect(cluster.statement(id)).toBe('null');
   });
 
@@ -75,7 +77,7 @@ it('an intent that was accepted while nothing asked for it waits for what asks f
   const other = await ApprovingCluster.create(plane, 'wakes');
   await other.ask({ name: 'wakes-delivery' });
   await expect
-    .poll(async () => (await cluster.intent(id))['reason'], { timeout: 5000 })
+    .poll(async () => (await cluster.intent(id))['reason'], SOON)
     .toMatch(/^Waiting: approval apr-\S+ lacks 1 approval$/);
   expect(cluster.jobs(id)).toEqual([]);
   const { specHash } = await cluster.approval(id);

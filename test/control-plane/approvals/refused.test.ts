@@ -96,6 +96,7 @@ describe('an approval is refused, audited, and nothing runs', () => {
     const cluster = await ApprovingCluster.create(plane, 'bodies');
     await cluster.requires({ count: 1 });
     const id = await cluster.ask();
+    await cluster.token('anna');
     const bodies = [{ comment: 'a\u0000b' }, { specHash: '' }, { revision: 1 }, [], 'null'] as const;
     const answers = await Promise.all(bodies.map(async (body) => await cluster.act(id, 'approve', 'anna', body)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 400));
