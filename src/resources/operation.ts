@@ -99,6 +99,12 @@ export const OperationStatus = Type.Object(
     phase: Type.Optional(
       oneOf(OPERATION_PHASES, { description: 'Where the operation stands, in one word; the conditions say why.' }),
     ),
+    reason: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'Why it stands there, in one word: that of the condition of the phase.',
+      }),
+    ),
     conditions: Type.Optional(Conditions),
     source: Type.Optional(StatusSource),
     attempts: Type.Optional(

@@ -58,7 +58,7 @@ export const RESOURCE_DEFINITIONS: readonly ResourceDefinition[] = [
     columns: [
       { name: 'Template', type: 'string', jsonPath: '.spec.template' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
-      condition('Reason', 'Accepted', 'reason'),
+      { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
       { name: 'Started', type: 'date', jsonPath: '.status.startedAt' },
       { name: 'Finished', type: 'date', jsonPath: '.status.finishedAt' },
       AGE,

@@ -68,7 +68,6 @@ describe('custom resource definitions', () => {
 
   it.each([
     ['ApplicationInstance', 'Status', 'Reconciling'],
-    ['Operation', 'Reason', 'Accepted'],
     ['Cluster', 'Reason', 'Synced'],
   ])('show in the listing of %s a column %s, where a pause says so', (kind, name, type) => {
     const columns = RESOURCE_DEFINITIONS.find((definition) => definition.kind === kind)?.columns ?? [];

@@ -1,5 +1,6 @@
 import type { Condition } from '../../protocol/condition.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
+import { BLOCKED_FOR_NOW } from '../../resources/blocked-for-now.ts';
 import { Reason } from '../../resources/reasons.ts';
 import type { IntentMove, IntentSnapshot, ReportedState } from './ingest-store.ts';
 
@@ -18,12 +19,24 @@ const ENDS: readonly string[] = ['Succeeded', 'Failed', 'Cancelled'];
 /** Reason of a cancellation that came too late, or of something that cannot be stopped. */
 export const ENDED_FIRST = 'EndedFirst';
 
+/** Where a Blocked operation may go on by what is still on its way: an approval, a key, a right, another delivery. */
+const NOT_DECIDED: readonly string[] = [
+  ...BLOCKED_FOR_NOW,
+  Reason.ApprovalInvalid,
+  Reason.SignatureMissing,
+  Reason.SignatureInvalid,
+  Reason.NamespaceNotGranted,
+  Reason.StaleSource,
+];
+
 /** Which condition of which kind means what for the intent behind it. The strongest claim in an event wins: first in the list. */
 const CLAIMS: readonly {
   readonly kind: string;
   readonly type: string;
   readonly status: Condition['status'];
   readonly reason?: string;
+  /** For every reason but these. */
+  readonly unless?: readonly string[];
   /** Only for an intent of this action. */
   readonly of?: IntentSnapshot['action'];
   readonly means: ReportedState;
@@ -48,7 +61,7 @@ const CLAIMS: readonly {
   { kind: 'ApplicationInstance', type: 'Ready', status: 'True', means: 'ready' },
   { kind: 'Operation', type: 'Failed', status: 'True', means: 'failed' },
   { kind: 'Operation', type: 'Cancelled', status: 'True', means: 'failed' },
-  { kind: 'Operation', type: 'Blocked', status: 'True', reason: Reason.TemplateNotSupported, means: 'failed' },
+  { kind: 'Operation', type: 'Blocked', status: 'True', unless: NOT_DECIDED, means: 'failed' },
   { kind: 'Operation', type: 'Succeeded', status: 'True', means: 'ready' },
 ];
 
@@ -158,7 +171,7 @@ function claimOf(
   event: AgentEvent,
 ): { readonly means: ReportedState; readonly condition: Condition } | undefined {
   const { kind, generation } = event.resourceRef;
-  for (const { kind: about, type, status, reason, of, means } of CLAIMS) {
+  for (const { kind: about, type, status, reason, unless, of, means } of CLAIMS) {
     if (about !== kind || (of !== undefined && of !== intent.action)) continue;
     // An object that is being uninstalled may still be Ready; the uninstall is done when the object is gone.
     if (intent.action === 'uninstall' && means === 'ready') continue;
@@ -170,6 +183,7 @@ function claimOf(
         candidate.type === type &&
         candidate.status === status &&
         (reason === undefined || candidate.reason === reason) &&
+        unless?.includes(candidate.reason ?? '') !== true &&
         // A condition that was observed before the intent's change says nothing of it, unless nothing can change it.
         (isEnd || (candidate.observedGeneration ?? generation ?? 0) >= (generation ?? 0)),
     );

@@ -1,6 +1,7 @@
 import type { StatusChange } from '../../events/report/reporter.ts';
 import type { Condition, ResourceRef } from '../../protocol/condition.ts';
 import type { JobPhase, JobResult } from '../../protocol/job.ts';
+import { BLOCKED_FOR_NOW } from '../../resources/blocked-for-now.ts';
 import { findCondition } from '../../resources/conditions.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
@@ -9,9 +10,6 @@ import { Reason } from '../../resources/reasons.ts';
 export type Progress =
   | { readonly state: 'ended'; readonly result: JobResult }
   | { readonly state: 'under way'; readonly phase: JobPhase };
-
-/** A Blocked operation goes on when somebody approves it, gives its namespace to the operator, or ends the pause. */
-const BLOCKED_FOR_NOW: readonly string[] = [Reason.ApprovalMissing, Reason.NamespaceNotLabelled, Reason.Paused];
 
 /**
  * `applied` jobs (specification, "Job result body"): Ready ends one as succeeded; a failure that nobody but a person mends

@@ -129,12 +129,13 @@ function conditionsFor(
   phase: OperationPhase,
   says: readonly Says[],
   now: Date,
-): Pick<NextStatus, 'conditions' | 'phase'> {
+): Pick<NextStatus, 'conditions' | 'phase' | 'reason'> {
   const conditions = says.reduce<readonly Condition[]>(
     (list, next) => setCondition(list, observed(operation, next), now),
     operation.status?.conditions ?? [],
   );
-  return { conditions, phase };
+  const reason = findCondition(conditions, phase)?.reason;
+  return { conditions, phase, ...(reason === undefined ? {} : { reason }) };
 }
 
 function observed<T extends Says>({ metadata }: Operation, condition: T): T & { observedGeneration: number } {

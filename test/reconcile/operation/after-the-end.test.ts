@@ -16,7 +16,7 @@ afterEach(async () => {
 const done = (output?: string) =>
   ({
     state: 'succeeded',
-    reason: Reason.OperationSucceeded,
+    reason: Reason.JobCompleted,
     message: 'done',
     ...(output === undefined ? {} : { output }),
   }) as const;

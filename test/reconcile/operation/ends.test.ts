@@ -12,8 +12,8 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-const DONE = { state: 'succeeded', reason: Reason.OperationSucceeded, message: 'done' } as const;
-const BAD = { state: 'failed', reason: Reason.OperationFailed, message: 'it broke', isFinal: false } as const;
+const DONE = { state: 'succeeded', reason: Reason.JobCompleted, message: 'done' } as const;
+const BAD = { state: 'failed', reason: Reason.JobFailed, message: 'it broke', isFinal: false } as const;
 const down = (): never => {
   throw new KubeError('the API server does not answer', { status: 0, reason: 'NoAnswer' });
 };
@@ -139,14 +139,14 @@ describe('another try', () => {
     stage.policy = { ...stage.policy, templateDefinitions: [{ name: 'run-job', retries: 9 }] };
     await stage.restart();
     stage.later(11);
-    expect(await saidOf('Failed', Reason.OperationFailed)).toBe('it broke (try 2 of 2)');
+    expect(await saidOf('Failed', Reason.JobFailed)).toBe('it broke (try 2 of 2)');
     expect(stage.runner.starts).toEqual(['job-1', 'job-2']);
     expect(stage.told).toEqual([
       'Accepted OperationAccepted',
       'Running OperationRunning',
       'Running OperationRetrying',
       'Running OperationRunning',
-      'Failed OperationFailed',
+      'Failed JobFailed',
     ]);
   });
 
@@ -173,6 +173,6 @@ describe('another try', () => {
     stage.runner.refusal = { ...BAD, message: 'no right', isFinal: true };
     await stage.start();
     await stage.deliver();
-    expect(await saidOf('Failed', Reason.OperationFailed)).toBe('no right');
+    expect(await saidOf('Failed', Reason.JobFailed)).toBe('no right');
   });
 });

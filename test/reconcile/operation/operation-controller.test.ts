@@ -12,8 +12,8 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-const DONE = { state: 'succeeded', reason: Reason.OperationSucceeded, message: 'well\ndone' } as const;
-const BAD = { state: 'failed', reason: Reason.OperationFailed, message: 'it broke', isFinal: false } as const;
+const DONE = { state: 'succeeded', reason: Reason.JobCompleted, message: 'well\ndone' } as const;
+const BAD = { state: 'failed', reason: Reason.JobFailed, message: 'it broke', isFinal: false } as const;
 const messageOf = (
   operation: Awaited<ReturnType<OperationStage['until']>>,
   type: string = operation.status?.phase ?? '',
@@ -27,12 +27,12 @@ describe('an Operation', () => {
     expect(running.status).toMatchObject({ attempts: 1, run: { template: 'run-job', retries: 0 } });
     expect(messageOf(running)).toBe('run-job runs, for at most 3600 s');
     stage.runner.become(DONE);
-    const { status } = await stage.until('Succeeded', Reason.OperationSucceeded);
+    const { status } = await stage.until('Succeeded', Reason.JobCompleted);
     expect(status?.conditions?.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`)).toEqual([
       'Accepted=True OperationAccepted',
       'Blocked=False NotBlocked',
       'Running=False Finished',
-      'Succeeded=True OperationSucceeded',
+      'Succeeded=True JobCompleted',
       'Failed=False NotReached',
       'Cancelled=False NotReached',
     ]);
@@ -40,14 +40,14 @@ describe('an Operation', () => {
     stage.runner.become({ ...BAD, isFinal: true });
     await stage.restart();
     await stage.deliver({}, { name: 'behind' });
-    await stage.until('Failed', Reason.OperationFailed, 'behind');
+    await stage.until('Failed', Reason.JobFailed, 'behind');
     expect((await stage.read())?.status).toEqual(status);
     expect(stage.runner.starts).toEqual(['job-1', 'behind-1']);
-    expect(stage.events.slice(0, 2)).toEqual(['Normal OperationRunning', 'Normal OperationSucceeded']);
+    expect(stage.events.slice(0, 2)).toEqual(['Normal OperationRunning', 'Normal JobCompleted']);
     expect(stage.told.slice(0, 3)).toEqual([
       'Accepted OperationAccepted',
       'Running OperationRunning',
-      'Succeeded OperationSucceeded',
+      'Succeeded JobCompleted',
     ]);
   });
 
@@ -99,7 +99,7 @@ describe('an Operation', () => {
     expect(stage.events).toEqual([
       'Warning TemplateNotAllowed',
       'Normal OperationRunning',
-      'Normal OperationSucceeded',
+      'Normal JobCompleted',
     ]);
   });
 

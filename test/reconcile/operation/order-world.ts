@@ -120,10 +120,10 @@ export class OrderWorld {
     // One that goes before it was known to have begun cannot be told from one that never did.
     if (state === 'gone' && begun < attempts) return;
     if (state === 'gone') this.#made.delete(attempts);
-    if (state === 'succeeded') this.#made.set(attempts, { state, reason: Reason.OperationSucceeded, message: 'done' });
+    if (state === 'succeeded') this.#made.set(attempts, { state, reason: Reason.JobCompleted, message: 'done' });
     if (state === 'failed' || state === 'failed for good') {
       const isFinal = state === 'failed for good';
-      this.#made.set(attempts, { state: 'failed', reason: Reason.OperationFailed, message: 'bad', isFinal });
+      this.#made.set(attempts, { state: 'failed', reason: Reason.JobFailed, message: 'bad', isFinal });
     }
   }
 
@@ -175,7 +175,7 @@ export class OrderWorld {
       start: (_, { attempt }) =>
         effect(`start ${attempt}`, () => {
           if (this.#startIsRefused) {
-            return { state: 'failed', reason: Reason.OperationFailed, message: 'refused', isFinal: false };
+            return { state: 'failed', reason: Reason.JobFailed, message: 'refused', isFinal: false };
           }
           ok(!this.#wasCancelledFirst, 'it was started after it was cancelled');
           ok(!this.#isPaused && this.#mayRun, 'it was started although it must not');
