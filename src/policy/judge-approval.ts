@@ -22,6 +22,9 @@ const SKEW_SECONDS = 60;
 /** One that says it is good for longer was not meant so. */
 const LONGEST_SECONDS = 7 * 86_400;
 const LONGEST_STATEMENT = 8192;
+/** Decoders pass over characters that are none of base64url. */
+const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+const NO_JWS = 'is not a compact JWS of an approval';
 
 /** A statement, and where it stands. */
 interface Carried {
@@ -148,6 +151,7 @@ function faultOf(
 /** The claims, or what is wrong with the statement. */
 async function openStatement(text: string, keys: readonly PublicJwk[]): Promise<ApprovalStatement | string> {
   if (text.length > LONGEST_STATEMENT) return `has more than ${LONGEST_STATEMENT} characters`;
+  if (!COMPACT_JWS.test(text)) return NO_JWS;
   try {
     const header = decodeProtectedHeader(text);
     if (header.alg !== ALG) return `is signed with ${String(header.alg).slice(0, 32)}; ${ALG} is expected`;
@@ -166,7 +170,7 @@ async function openStatement(text: string, keys: readonly PublicJwk[]): Promise<
     if (error instanceof errors.JWSSignatureVerificationFailed) {
       return "is forged or altered: its signature is not that of this cluster's control plane";
     }
-    return 'is not a compact JWS of an approval';
+    return NO_JWS;
   }
 }
 
