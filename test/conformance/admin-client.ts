@@ -3,7 +3,7 @@ import type { Answer, HttpClient } from './http-client.ts';
 
 /** Where the suite's own clusters may install to; no cluster is behind them, so nothing ever is. */
 export const NAMESPACE = 'conformance';
-/** The suite's own catalog entry. The admin API has no call that removes one, so it stays. */
+/** The suite's own catalog entry. */
 const ENTRY = 'conformance-suite';
 
 export interface OwnCluster {
@@ -75,15 +75,17 @@ export class AdminClient {
     return String((await this.succeed('POST', `/clusters/${clusterId}/intents`, body))['id']);
   }
 
-  /** Deletes the clusters that this run has made; answers those that stayed. */
+  /** Deletes the clusters that this run has made, and the entry unless another run uses it; answers clusters that stayed. */
   async cleanUp(): Promise<string[]> {
     const left: string[] = [];
+    const hasEntry = this.#made.length > 0;
     for (const id of this.#made.splice(0)) {
       // A record that is in use is not deleted by a slip.
       await this.call('POST', `/clusters/${id}/disable`);
       const { status } = await this.call('DELETE', `/clusters/${id}`);
       if (status !== 204 && status !== 404) left.push(id);
     }
+    if (hasEntry) await this.call('DELETE', `/catalog/${ENTRY}`);
     return left;
   }
 }

@@ -11,7 +11,7 @@ const USAGE = `Checks a control plane against the agent protocol, rule by rule, 
   --url                 the control plane's base URL
   --registration-token  an unused registration token of a cluster that nobody uses; the run uses it up
   --admin-token         also checks what takes clusters and intents: it makes its own clusters (slug conformance-…), and
-                        deletes them in the end; its catalog entry conformance-suite stays
+                        deletes them and its catalog entry conformance-suite in the end
   --ca                  PEM roots to trust
   --only                only checks whose id begins so
   --json                the report as one JSON document
