@@ -19,6 +19,9 @@ export interface ApprovalSubject {
     readonly namespace: string;
     readonly catalogEntry?: string;
     readonly operationTemplate?: string;
+    /** Where it has its effect, where that is another one. */
+    readonly targetNamespace?: string;
+    readonly targetRef?: { readonly namespace?: string };
     readonly cancel?: unknown;
   };
 }
@@ -33,8 +36,8 @@ export function subjectOf(intent: {
 }
 
 /**
- * What intents need by the settings of now: the strictest of what their operation template, their catalog entry and their
- * namespace ask for. An uninstall needs what its namespace asks for alone, and to stop an operation needs nothing. A few
+ * What intents need by the settings of now: the strictest of what their operation template, their catalog entry and the
+ * namespace that they are in, or have their effect in, ask for. An uninstall needs what its namespace asks for alone, and to stop an operation needs nothing. A few
  * queries however many there are.
  *
  * @returns one for each subject; undefined: none
@@ -68,7 +71,8 @@ export async function requirementsOf(
   const namespaces = new Map(clusters.map((row) => [row.id, namesIn(row.approval_namespaces ?? '[]')]));
   return subjects.map(({ organizationId, clusterId, record }) => {
     if (record.cancel === true) return undefined;
-    const { action, namespace, operationTemplate, catalogEntry } = record;
+    const { action, operationTemplate, catalogEntry } = record;
+    const about = [record.namespace, record.targetNamespace, record.targetRef?.namespace];
     const isInstalled = action === 'install' || action === 'update';
     const named =
       action === 'operate'
@@ -78,7 +82,9 @@ export async function requirementsOf(
           : undefined;
     return joined([
       ...(typeof named === 'string' ? [parseRequired(JSON.parse(named))] : []),
-      ...(namespaces.get(clusterId)?.includes(namespace) === true ? [OF_NAMESPACE] : []),
+      ...(about.some((name) => name !== undefined && namespaces.get(clusterId)?.includes(name) === true)
+        ? [OF_NAMESPACE]
+        : []),
     ]);
   });
 }
