@@ -4,7 +4,7 @@ import { Reason } from '../../resources/reasons.ts';
 import { decideOperation, needsVerdict, type Ending, type Seen, type Verdict } from './decide-operation.ts';
 import { statusAfter, statusAtEnd, statusRestated, type NextStatus } from './operation-status.ts';
 import { deadlineOf, standingOf, type Standing } from './operation-standing.ts';
-import type { FailedTry, OutputRef, RunState } from './template-runner.ts';
+import type { FailedTry, LeftBehind, OutputRef, RunState } from './template-runner.ts';
 
 export type RunningStanding = Extract<Standing, { kind: 'running' }>;
 
@@ -24,7 +24,7 @@ export interface OperationEffects {
   readonly isAsSeen: (operation: Operation) => Promise<boolean>;
   readonly start: (operation: Operation, standing: RunningStanding) => Promise<FailedTry | void>;
   readonly observe: (operation: Operation, standing: RunningStanding) => Promise<RunState>;
-  readonly stop: (operation: Operation, standing: RunningStanding) => Promise<void>;
+  readonly stop: (operation: Operation, standing: RunningStanding) => Promise<LeftBehind | void>;
   readonly isStoppable: (standing: Standing) => boolean;
   readonly isCancellable: (standing: Standing) => boolean;
   /** Keeps the text beside the operation, or answers why that cannot be. */
@@ -147,8 +147,8 @@ async function stopped(
 ): Promise<Ending> {
   if (standing.kind !== 'running') return ending;
   try {
-    await effects.stop(operation, standing);
-    return ending;
+    const { output } = (await effects.stop(operation, standing)) ?? {};
+    return output === undefined ? ending : { ...ending, output };
   } catch (error) {
     const lastTry = deadlineOf(standing).getTime() + STOP_WITHIN_MS;
     if (!effects.isFault(error) || effects.now().getTime() < lastTry) throw error;

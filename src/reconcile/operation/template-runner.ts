@@ -52,6 +52,11 @@ export interface FailedTry {
   readonly output?: string;
 }
 
+/** What is kept of a try that was stopped. */
+export interface LeftBehind {
+  readonly output?: string;
+}
+
 export interface RunnerDeps {
   readonly api: ClusterApi;
   readonly logger: Logger;
@@ -72,6 +77,9 @@ export interface TemplateRunner {
   readonly start: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<FailedTry | void>;
   /** Looks how the try stands; changes nothing. */
   readonly observe: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<RunState>;
-  /** Ends what runs, at a cancellation, a missed deadline or the end of a try; absent: it cannot be stopped. */
-  readonly stop?: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<void>;
+  /**
+   * Ends what runs, at a cancellation, a missed deadline or the end of a try; absent: it cannot be stopped. Answers what it
+   * had written until then, where that goes with it.
+   */
+  readonly stop?: (deps: RunnerDeps, run: OperationRun, signal: AbortSignal) => Promise<LeftBehind | void>;
 }

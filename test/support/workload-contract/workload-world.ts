@@ -3,7 +3,12 @@ import type { ClusterApi } from '../../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../../src/kube/connect-cluster.ts';
 import { OPERATION_FIELD_MANAGER } from '../../../src/reconcile/operation/runners/workload-mark.ts';
 import type { Workload } from '../../../src/reconcile/operation/runners/workload-target.ts';
-import type { OperationRun, RunState, TemplateRunner } from '../../../src/reconcile/operation/template-runner.ts';
+import type {
+  LeftBehind,
+  OperationRun,
+  RunState,
+  TemplateRunner,
+} from '../../../src/reconcile/operation/template-runner.ts';
 import type { KubeObject, ObjectRef } from '../../../src/resources/kube-object.ts';
 import { OPS_API_VERSION } from '../../../src/resources/labels.ts';
 import { OPERATION_KIND, type Operation, type OperationSpec } from '../../../src/resources/operation.ts';
@@ -191,8 +196,8 @@ export class WorkloadWorld implements AsyncDisposable {
     return await runner.observe({ api: this.api, logger }, run, signal);
   }
 
-  async stop(runner: TemplateRunner, run: OperationRun): Promise<void> {
-    await runner.stop?.({ api: this.api, logger }, run, signal);
+  async stop(runner: TemplateRunner, run: OperationRun): Promise<LeftBehind | void> {
+    return await runner.stop?.({ api: this.api, logger }, run, signal);
   }
 
   /** What the runner says, once it says `wanted`. */

@@ -5,7 +5,15 @@ import type { Condition } from '../../../protocol/condition.ts';
 import type { KubeObject, ObjectRef } from '../../../resources/kube-object.ts';
 import { OPERATION_UID_LABEL } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
-import type { FailedTry, OperationRun, OutputRef, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
+import type {
+  FailedTry,
+  LeftBehind,
+  OperationRun,
+  OutputRef,
+  RunnerDeps,
+  RunState,
+  TemplateRunner,
+} from '../template-runner.ts';
 import { inlineJob, JOB, jobAccount, jobFromCronJob, jobName, type CronJob } from './job-object.ts';
 import { jobOutput, newestPod, waitingReason } from './job-output.ts';
 import { finalFailure, orRefused } from './refused-call.ts';
@@ -86,15 +94,18 @@ async function look(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): P
   return { state: 'failed', reason: Reason.JobFailed, message: said, isFinal: false, ...rest };
 }
 
-/** Deletes what still runs, with its pods; what has ended stays to be looked at. */
-async function end(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<void> {
+/** Deletes what still runs, with its pods, and keeps what they wrote; what has ended stays to be looked at. */
+async function end(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<LeftBehind | undefined> {
   const job = await deps.api.get<Job>(refOfJob(run), signal);
-  if (job === undefined || isForeign(job, run)) return;
+  if (job === undefined || isForeign(job, run)) return undefined;
   const conditions = job.status?.conditions;
   const isOver = (['Complete', 'Failed'] as const).some((type) => findCondition(conditions, type)?.status === 'True');
   const { uid } = job.metadata;
-  if (isOver || uid === undefined) return;
+  if (isOver || uid === undefined) return undefined;
+  const pod = await newestPod(deps, job, signal);
+  const output = pod === undefined ? undefined : await jobOutput(deps, pod, signal);
   await deps.api.delete(refOfJob(run), { uid, propagationPolicy: 'Background' }, signal);
+  return output === undefined ? undefined : { output };
 }
 
 async function findCronJob(
