@@ -19,10 +19,13 @@ const ENDS: readonly string[] = ['Succeeded', 'Failed', 'Cancelled'];
 /** Reason of a cancellation that came too late, or of something that cannot be stopped. */
 export const ENDED_FIRST = 'EndedFirst';
 
+/** An approval, or the key that it is signed by, may come by another way, behind the object. */
+const NOT_APPROVED_YET: readonly string[] = [Reason.ApprovalMissing, Reason.ApprovalInvalid];
+
 /** Where a Blocked operation may go on by what is still on its way: an approval, a key, a right, another delivery. */
 const NOT_DECIDED: readonly string[] = [
   ...BLOCKED_FOR_NOW,
-  Reason.ApprovalInvalid,
+  ...NOT_APPROVED_YET,
   Reason.SignatureMissing,
   Reason.SignatureInvalid,
   Reason.NamespaceNotGranted,
@@ -53,7 +56,7 @@ const CLAIMS: readonly {
   },
   // Before Stalled: it says what was done about the failure besides.
   { kind: 'ApplicationInstance', type: 'Degraded', status: 'True', means: 'failed' },
-  { kind: 'ApplicationInstance', type: 'Stalled', status: 'True', means: 'failed' },
+  { kind: 'ApplicationInstance', type: 'Stalled', status: 'True', unless: NOT_APPROVED_YET, means: 'failed' },
   // By its spec: that is what was asked for, and nothing more comes of it.
   { kind: 'ApplicationInstance', type: 'Ready', status: 'False', reason: Reason.Suspended, means: 'ready' },
   // Ready with an earlier version: this intent's own does not run.

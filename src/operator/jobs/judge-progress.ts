@@ -34,7 +34,9 @@ function judgeInstance(ref: ResourceRef, conditions: readonly Condition[]): Prog
   const degraded = trueOf(conditions, 'Degraded');
   const stalled = trueOf(conditions, 'Stalled');
   // Degraded says what was done about it besides.
-  if (stalled !== undefined) return failed(degraded ?? stalled, ref);
+  // Its approval may come behind it.
+  const isAwaited = stalled?.reason === Reason.ApprovalMissing;
+  if (stalled !== undefined && !isAwaited) return failed(degraded ?? stalled, ref);
   const isRetrying = trueOf(conditions, 'Reconciling') !== undefined;
   if (!isRetrying && findCondition(conditions, 'Ready')?.reason === Reason.Suspended) return succeeded(ref);
   if (degraded !== undefined && !isRetrying) return failed(degraded, ref);

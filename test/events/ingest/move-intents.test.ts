@@ -5,6 +5,12 @@ import type { Condition } from '../../../src/protocol/condition.ts';
 import type { AgentEvent, EventSource } from '../../../src/protocol/event.ts';
 
 const READY: Condition = { type: 'Ready', status: 'True', reason: 'HelmReleaseReady' };
+const ROLLED_BACK: Condition = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'HelmReleaseRolledBack',
+  message: 'runs 6.5.0',
+};
 const NOT_READY: Condition = { type: 'Ready', status: 'False', reason: 'HelmReleasePending' };
 const RECONCILING: Condition = { type: 'Reconciling', status: 'True', reason: 'HelmReleaseInstalling' };
 const DEGRADED: Condition = { type: 'Degraded', status: 'True', reason: 'HelmReleaseFailed', message: 'broken' };
@@ -58,6 +64,13 @@ describe('moveIntents', () => {
       [report({ ...ORPHANED, message: 'HelmRelease a stays' })],
       'removed Orphaned: HelmRelease a stays',
     ],
+    [
+      'is not failed while its approval is on its way',
+      {},
+      [report({ ...STALLED, reason: 'ApprovalMissing' }), report({ ...STALLED, reason: 'ApprovalInvalid' })],
+      'applied',
+    ],
+    ['fails by an approval that was used', {}, [report({ ...STALLED, reason: 'ApprovalUsed' })], 'failed ApprovalUsed'],
     ['is only applied when its object was taken away by hand', {}, [report(ORPHANED)], 'applied'],
     ['is ready when the object is', {}, [report(READY)], 'ready'],
     ['goes all the way in one batch', {}, [report(RECONCILING), report(DEGRADED), report(READY)], 'ready'],
@@ -68,6 +81,8 @@ describe('moveIntents', () => {
       [report(STALLED)],
       'failed ChartMismatch',
     ],
+    ['fails when an operation took it back', {}, [report(ROLLED_BACK)], 'failed HelmReleaseRolledBack: runs 6.5.0'],
+    ['stays ready when an operation takes it back later', { state: 'ready' }, [report(ROLLED_BACK)], 'stays'],
     ['recovers from a failure', { state: 'failed' }, [report(READY)], 'ready'],
     ['stays failed while it is tried again', { state: 'failed' }, [report(RECONCILING)], 'stays'],
     ['stays applied while nothing is decided', { state: 'applied' }, [report(RECONCILING)], 'stays'],

@@ -21,11 +21,13 @@ function words(progress: Progress): string {
 describe('what the conditions of an object mean for its job', () => {
   it.each([
     ['ApplicationInstance', ['Ready=True', 'Reconciling=False', 'Degraded=False'], 'succeeded'],
+    ['ApplicationInstance', ['Ready=True HelmReleaseRolledBack'], 'failed HelmReleaseRolledBack: words'],
     ['ApplicationInstance', ['Ready=False', 'Reconciling=True'], 'Reconciling'],
     ['ApplicationInstance', ['Ready=False', 'Reconciling=True', 'Degraded=True'], 'Reconciling'],
     ['ApplicationInstance', ['Ready=False', 'Reconciling=False', 'Degraded=True Bad'], 'failed Bad: words'],
     ['ApplicationInstance', ['Ready=False', 'Reconciling=True', 'Stalled=True No'], 'failed No: words'],
     ['ApplicationInstance', ['Ready=False', 'Reconciling=False'], 'Reconciling'],
+    ['ApplicationInstance', ['Ready=False', 'Reconciling=False', 'Stalled=True ApprovalMissing'], 'Reconciling'],
     ['Operation', ['Succeeded=True'], 'succeeded'],
     ['Operation', ['Running=True'], 'Reconciling'],
     ['Operation', ['Failed=True Bad'], 'failed Bad: words'],
