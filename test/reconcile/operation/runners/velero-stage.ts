@@ -2,7 +2,7 @@ import type { ClusterApi } from '../../../../src/kube/cluster-api.ts';
 import { VELERO_BACKUP, VELERO_RESTORE, VELERO_STORAGE_LOCATION } from '../../../../src/resources/velero.ts';
 import { systemClock } from '../../../../src/runtime/clock.ts';
 import { startVeleroController } from '../../../../src/sandbox/velero-controller/start-velero-controller.ts';
-import { veleroDefinitions } from '../../../support/velero-definitions.ts';
+import { installVelero } from '../../../support/velero-definitions.ts';
 import { aNamespace } from '../../manifests.ts';
 import { logger, startTestCluster, type TestCluster } from '../../test-cluster.ts';
 
@@ -17,7 +17,7 @@ export class VeleroStage implements AsyncDisposable {
 
   static async set(): Promise<VeleroStage> {
     const stage = new VeleroStage(await startTestCluster());
-    for (const definition of veleroDefinitions()) await stage.api.create(definition, 'test');
+    await installVelero(stage.api);
     await stage.cluster.sandbox.settled();
     await stage.api.create(aNamespace('velero', { labels: {} }), 'test');
     await stage.api.create(aNamespace('yard'), 'test');
