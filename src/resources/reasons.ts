@@ -20,7 +20,7 @@ export const Reason = {
   // ApplicationInstance, ours.
   /** Degraded=True, Ready=False: the first installation failed. */
   HelmReleaseInstallFailed: 'HelmReleaseInstallFailed',
-  /** Ready=True: an operation took the release back to an earlier version, which runs until the next intent. */
+  /** Degraded=True: Flux took it back after a failed upgrade. Ready=True: an operation did, until the next intent. */
   HelmReleaseRolledBack: 'HelmReleaseRolledBack',
   /** Ready=False: the release controller has not looked at the newest release yet, or says nothing we know. */
   HelmReleasePending: 'HelmReleasePending',
@@ -72,6 +72,8 @@ export const Reason = {
   DriftNotCorrected: 'DriftNotCorrected',
   /** Drifted=Unknown: the operator may not list events in the namespace; apply its manifest again. */
   DriftNotVisible: 'DriftNotVisible',
+  /** Reconciling=False: every try that `upgrade.retries` allows has failed. */
+  RetriesExhausted: 'RetriesExhausted',
   /** Degraded=True: after its last failed try the release was uninstalled by remediation; nothing of it runs. */
   HelmReleaseTakenOut: 'HelmReleaseTakenOut',
 

@@ -14,12 +14,14 @@ export async function applyRollback(pass: InstancePass): Promise<StepResult> {
   switch (reading.state) {
     case 'waiting':
       return { kind: 'done', requeueAfterMs: KEYS_RETRY_MS };
-    case 'forged':
-      if (findCondition(instance.status?.conditions, 'Ready')?.reason === Reason.HelmReleaseRolledBack) {
+    case 'forged': {
+      const ready = findCondition(instance.status?.conditions, 'Ready');
+      if (ready?.status === 'True' && ready.reason === Reason.HelmReleaseRolledBack) {
         const message = `the annotation ${ROLLBACK_ANNOTATION} is not as this operator wrote it; what the spec says is released again`;
         deps.recorder?.record(instance, { type: 'Warning', reason: Reason.ReleaseNotRolledBack, message });
       }
       return NEXT;
+    }
     case 'holds':
       pass.pinned = { pin: reading.pin, instance: asPinned(instance, reading.pin) };
       return NEXT;

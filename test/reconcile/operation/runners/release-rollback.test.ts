@@ -85,6 +85,22 @@ describe('a rollback', () => {
     expect(conditionsOf(live)).toMatchObject({ Degraded: 'False Healthy', Stalled: 'False Stable' });
   });
 
+  it('makes an application Ready again that Flux took back after a failed upgrade', async () => {
+    const upgrade = { remediation: 'rollback', retries: 0 } as const;
+    await stage.deliver({ spec: { upgrade } });
+    await stage.until('int-1', 'Ready', 'HelmReleaseReady');
+    const bad = { upgrade, values: { replicaCount: -1 } };
+    await stage.deliver({ source: '1.2', intentId: 'int-2', version: '6.6.1', spec: bad });
+    await stage.until('int-2', 'Degraded', 'HelmReleaseRolledBack');
+    await expect(rollback.outcome(toGoBack({ parameters: { values: {} } }))).resolves.toContain('podinfo 6.5.0 runs');
+    await vi.waitFor(async () =>
+      expect(conditionsOf(await stage.read())).toMatchObject({
+        Ready: 'True HelmReleaseRolledBack',
+        Degraded: 'False Healthy',
+      }),
+    );
+  });
+
   it('fails where what it went back to does not run', async () => {
     await upgraded();
     const said = await rollback.outcome(toGoBack({ parameters: { values: { replicaCount: -1 } } }));
