@@ -202,7 +202,8 @@ function apiOver(deps: ConnectClusterDeps, request: RequestDeps, mapper: Resourc
     async podLog({ namespace, name }, { container, tailLines, limitBytes }, signal) {
       const ref = { apiVersion: 'v1', kind: 'Pod', namespace, name };
       const query = queryOf({ container, tailLines: String(tailLines), limitBytes: String(limitBytes) });
-      return (await resend({ method: 'GET', path: `${await pathOf(ref, signal)}/log${query}` }, signal)).body;
+      // Not repeated: the server asks the pod's node, and one that is gone is waited for each time.
+      return (await send({ method: 'GET', path: `${await pathOf(ref, signal)}/log${query}` }, signal)).body;
     },
     async version(signal) {
       const answer = parse<{ gitVersion?: unknown } | null>(

@@ -29,7 +29,7 @@ export async function newestPod(
 ): Promise<JobPod | undefined> {
   const { name, namespace = '', uid } = job.metadata;
   const options = { namespace, labelSelector: `job-name=${name}`, atMost: MOST_PODS };
-  const items = await unlessRefused(async () => {
+  const items = await unlessRefused(signal, async () => {
     return (await api.list<JobPod>({ apiVersion: 'v1', kind: 'Pod' }, options, signal)).items;
   });
   // A label is anybody's to set.
@@ -54,7 +54,7 @@ export function waitingReason({ status }: JobPod): string | undefined {
 export async function jobOutput(deps: RunnerDeps, pod: JobPod, signal: AbortSignal): Promise<string | undefined> {
   const { name, namespace = '' } = pod.metadata;
   const container = pod.spec?.containers?.[0]?.name;
-  const log = await unlessRefused(async () => {
+  const log = await unlessRefused(signal, async () => {
     const options = {
       tailLines: TAIL_LINES,
       limitBytes: MAX_LOG_BYTES,
@@ -80,12 +80,12 @@ export function tail(text: string, maxBytes = MAX_OUTPUT_BYTES): string {
   return note + bytes.subarray(start).toString();
 }
 
-/** What a job wrote is an extra: that it cannot be had is no reason to ask again and again. Aborts are thrown on. */
-async function unlessRefused<T>(read: () => Promise<T>): Promise<T | undefined> {
+/** What a job wrote is an extra: that it cannot be had, or not in time, is no reason to ask again. An abort is thrown on. */
+async function unlessRefused<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof KubeError) || error.status === 0) throw error;
+    if (!(error instanceof KubeError) || signal.aborted) throw error;
     return undefined;
   }
 }

@@ -98,10 +98,14 @@ describe('what a job wrote', () => {
     expect(await jobOutput({ api: narrow, logger }, aPod('own', 'uid-1'), signal)).toBeUndefined();
     sandbox.faults.add({
       match: ({ path }) => path.endsWith('/log'),
-      times: 5,
+      times: 1,
       respond: new StatusError(500, 'InternalError', 'dial tcp: no route to host'),
     });
     expect(await jobOutput({ api, logger }, pod, signal)).toBe('the last words');
+    sandbox.faults.add({ match: ({ path }) => path.endsWith('/log'), times: 1, cut: 'before' });
+    expect(await jobOutput({ api, logger }, pod, signal)).toBe('the last words');
+    const left = AbortSignal.abort(new Error('stopping'));
+    await expect(jobOutput({ api, logger }, pod, left)).rejects.toMatchObject({ reason: 'Aborted' });
   });
 
   it('is nothing where its pods may not be listed', async () => {
