@@ -71,9 +71,9 @@ export function decideApproval(standing: ApprovalStanding, act: ApprovalAct): Ap
     );
   }
   if (state !== 'pending') return ofDecided(standing, act);
-  if (act.actor === requestedBy || act.token === requestedWith) {
-    const other = act.kind === 'reject' ? 'cancel it instead' : 'somebody else has to';
-    return refuse('forbidden', `${requestedBy} asked for this and cannot ${act.kind} it; ${other}`);
+  // Whoever asked may take it back.
+  if (act.kind === 'approve' && (act.actor === requestedBy || act.token === requestedWith)) {
+    return refuse('forbidden', `${requestedBy} asked for this and cannot approve it; somebody else has to`);
   }
   if (!OPEN_INTENTS.has(standing.intentState)) {
     const why = standing.intentReason === null ? '' : ` (${standing.intentReason})`;

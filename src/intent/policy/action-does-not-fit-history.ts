@@ -44,7 +44,7 @@ function explain({ action, namespace, name }: IntentRequest, undecided: string |
     case 'uninstall':
       return proposed === undefined
         ? `${what} is not installed on this cluster; there is nothing to uninstall`
-        : `${proposed}; ${isApproval ? 'cancel that intent' : 'withdraw that proposal'} instead${isApproval ? '' : ' (supersede)'}`;
+        : `${proposed}; ${isApproval ? 'reject that intent' : 'withdraw that proposal'} instead${isApproval ? '' : ' (supersede)'}`;
     case 'update':
       return proposed === undefined
         ? `${what} is not installed on this cluster; use install first`
