@@ -6,7 +6,7 @@ import type { Lookup } from '../guarded-lookup.ts';
 import type { MasterKey } from '../master-key.ts';
 import { repeat } from '../repeat.ts';
 import { catalogRow, readEntry } from '../store/catalog-entries.ts';
-import { entriesToCheck, findChartVersions, storeVersions } from '../store/chart-versions.ts';
+import { entriesToCheck, storeVersions, wereAskedSince } from '../store/chart-versions.ts';
 import type { Store } from '../store/open-store.ts';
 import type { CatalogEntryRow } from '../store/schema.ts';
 import { HostTurns } from './host-turns.ts';
@@ -92,7 +92,7 @@ export class CatalogRefresh implements AsyncDisposable {
   }
 
   /**
-   * Asks for an entry's versions now, unless they were asked for within ten seconds. What became of it is stored; a fault is
+   * Asks for an entry's versions now, unless they were asked for within ten seconds with the credential that it has. What became of it is stored; a fault is
    * no error here.
    *
    * @throws AppError `unavailable` where too much is being asked for, or the answer does not come in time
@@ -101,8 +101,8 @@ export class CatalogRefresh implements AsyncDisposable {
     const { store, clock } = this.#deps;
     const row = await catalogRow(store.db, organizationId, name);
     if (row === undefined) return;
-    const { checkedAt } = await findChartVersions(store.db, organizationId, readEntry(row));
-    if (checkedAt !== undefined && clock.now().getTime() - Date.parse(checkedAt) < FRESH_MS) return;
+    const since = new Date(clock.now().getTime() - FRESH_MS).toISOString();
+    if (await wereAskedSince(store.db, organizationId, readEntry(row), since)) return;
     const timeout = AbortSignal.timeout(LONGEST_REQUEST_MS);
     try {
       await untilAborted(this.#ask(row, stop), timeout);

@@ -81,6 +81,18 @@ export async function storeVersions(
     .execute();
 }
 
+/** Whether they were asked for after that time, and nothing has changed since that would make the answer another one. */
+export async function wereAskedSince(
+  db: Kysely<Database>,
+  organizationId: string,
+  entry: Pick<StoredCatalogEntry, 'name' | 'chart'>,
+  since: string,
+): Promise<boolean> {
+  const row = await versionsRow(db, organizationId, entry.name);
+  if (row?.source !== chartSourceText(entry.chart) || row.next_check_at === null) return false;
+  return row.checked_at !== null && row.checked_at > since;
+}
+
 /** After an entry was put: another chart's list goes, and another range may allow other versions of the same one. */
 export async function fitVersions(
   trx: Kysely<Database>,

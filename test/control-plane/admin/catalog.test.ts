@@ -107,6 +107,17 @@ describe('the catalog', () => {
     expect(await plane.call('GET', '/catalog/refused')).toMatchObject({ status: 404, body: { error: 'not_found' } });
   });
 
+  it('tells every fault of an entry at once', async () => {
+    const chart = { type: 'oci', url: 'https://x/y', name: 'y' };
+    const deprecation = { message: 'old', replacement: 'refused' };
+    const answer = await plane.call('PUT', '/catalog/refused', { chart, versions: 'latest', deprecation });
+    expect(answer.body['faults'].map((fault: { path: string }) => fault.path)).toEqual([
+      '/versions',
+      '/chart/url',
+      '/deprecation/replacement',
+    ]);
+  });
+
   it('takes defaults that lack what each intent must give', async () => {
     const valuesSchema = { type: 'object', required: ['host'], properties: { host: { type: 'string' } } };
     expect((await plane.call('PUT', '/catalog/needs-host', { ...PODINFO, valuesSchema })).status).toBe(200);

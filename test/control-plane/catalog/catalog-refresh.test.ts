@@ -7,7 +7,12 @@ import {
   setCatalogCredential,
   type StoredCatalogEntry,
 } from '../../../src/control-plane/store/catalog-entries.ts';
-import { findChartVersions, fitVersions, type KnownVersions } from '../../../src/control-plane/store/chart-versions.ts';
+import {
+  findChartVersions,
+  fitVersions,
+  makeDue,
+  type KnownVersions,
+} from '../../../src/control-plane/store/chart-versions.ts';
 import type { Store } from '../../../src/control-plane/store/open-store.ts';
 import { ChartRegistry, helmIndex } from '../../support/chart-registry.ts';
 import { insertOrganization, openTestStore, temporaryFolder, TEST_LOGGER } from '../store/open-test-store.ts';
@@ -142,6 +147,17 @@ describe('CatalogRefresh', () => {
     clock.advance(10_000);
     await refresh.refresh('org', 'podinfo', STOP);
     expect(await names(entry)).toEqual(['7.1.0']);
+  });
+
+  it('asks at once again where the credential was changed meanwhile', async () => {
+    registry.auth = { kind: 'basic', username: 'robot', password: 'a-password-of-the-robot' };
+    const entry = await put(entryOf(registry.oci()));
+    await refresh.refresh('org', 'podinfo', STOP);
+    expect((await known(entry)).fault).toContain('it wants a credential');
+    await setCredential(entry);
+    await store.write(async (trx) => await makeDue(trx, 'org', 'podinfo'));
+    await refresh.refresh('org', 'podinfo', STOP);
+    expect((await known(entry)).fault).toBeUndefined();
   });
 
   it('does not read an index again that has not changed', async () => {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import semver from 'semver';
 import { Type } from 'typebox';
-import { AppError } from '../../../protocol/app-error.ts';
+import { AppError, type Fault } from '../../../protocol/app-error.ts';
 import { ChartSource, chartUrlFault } from '../../../protocol/chart.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { refusal } from '../../../protocol/parse.ts';
@@ -142,19 +142,24 @@ function notesOf({ approval, deprecation }: StoredCatalogEntry): string {
   return `${needs}${deprecation === undefined ? '' : ', deprecated'}`;
 }
 
-/** What would make every intent from the entry fail is refused here, where it can be put right. */
-function assertUsable(entry: StoredCatalogEntry): void {
-  if (entry.deprecation?.replacement === entry.name) {
-    throw refusal([{ path: '/deprecation/replacement', message: 'must be another entry than the one it replaces' }]);
+/**
+ * What would make every intent from the entry fail is refused here, where it can be put right.
+ *
+ * @throws AppError `constraint_violated` with all of it
+ */
+function assertUsable({ name, chart, versions, deprecation }: StoredCatalogEntry): void {
+  const faults: Fault[] = [];
+  if (semver.validRange(versions) === null) {
+    faults.push({ path: '/versions', message: "must be a semver range, such as '>=6.5.0 <7'" });
   }
-  if (semver.validRange(entry.versions) === null) {
-    throw refusal([{ path: '/versions', message: "must be a semver range, such as '>=6.5.0 <7'" }]);
+  const scheme = chart.type === 'oci' ? 'oci://' : 'http';
+  const wanted = chart.type === 'oci' ? 'oci://' : 'https:// or http://';
+  const fault = chart.url.startsWith(scheme)
+    ? chartUrlFault(chart.url)
+    : `must begin with ${wanted} for type ${chart.type}`;
+  if (fault !== undefined) faults.push({ path: '/chart/url', message: fault });
+  if (deprecation?.replacement === name) {
+    faults.push({ path: '/deprecation/replacement', message: 'must be another entry than the one it replaces' });
   }
-  const scheme = entry.chart.type === 'oci' ? 'oci://' : 'http';
-  if (!entry.chart.url.startsWith(scheme)) {
-    const wanted = entry.chart.type === 'oci' ? 'oci://' : 'https:// or http://';
-    throw refusal([{ path: '/chart/url', message: `must begin with ${wanted} for type ${entry.chart.type}` }]);
-  }
-  const fault = chartUrlFault(entry.chart.url);
-  if (fault !== undefined) throw refusal([{ path: '/chart/url', message: fault }]);
+  if (faults.length > 0) throw refusal(faults);
 }
