@@ -65,6 +65,33 @@ it('has with --flux what an application needs: its release becomes Ready', async
   }
 });
 
+it('has with --velero what a backup needs: it becomes Completed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sandbox-main-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  const child = spawn(process.execPath, ['src/sandbox/main.ts', '--velero', '--kubeconfig', kubeconfig]);
+  try {
+    await once(child.stdout, 'data');
+    await using api = connectCluster({
+      kubeconfig: { kind: 'file', path: kubeconfig },
+      userAgent: 'test',
+      clock: systemClock,
+      random: Math.random,
+    });
+    const backup = { apiVersion: 'velero.io/v1', kind: 'Backup' };
+    const metadata = { namespace: 'velero', name: 'nightly' };
+    await api.create({ ...backup, metadata, spec: { includedNamespaces: ['default'] } }, 'test');
+    await vi.waitFor(
+      async () => expect((await api.get({ ...backup, ...metadata }))?.['status']).toMatchObject({ phase: 'Completed' }),
+      { timeout: 10_000, interval: 20 },
+    );
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  } finally {
+    child.kill('SIGKILL');
+    await rm(folder, { recursive: true });
+  }
+});
+
 it('says of a file that it cannot write which one, in a line', async () => {
   const child = spawn(process.execPath, ['src/sandbox/main.ts', '--kubeconfig', '/nonexistent/kubeconfig']);
   const [text] = (await once(child.stderr, 'data')) as [Buffer];
