@@ -97,7 +97,14 @@ describe('the options of an instance in an intent', () => {
   });
 
   it('belong to install and update alone', () => {
-    const operate: IntentRequest = { ...update, action: 'operate', operationTemplate: 'scale', suspend: true };
+    const parameters = { name: 'web', replicas: 1 };
+    const operate: IntentRequest = {
+      ...update,
+      action: 'operate',
+      operationTemplate: 'scale',
+      parameters,
+      suspend: true,
+    };
     const allowed = { allowedOperationTemplates: ['scale'] };
     expect(faultsOf(operate, allowed)).toEqual([
       expect.stringMatching(
