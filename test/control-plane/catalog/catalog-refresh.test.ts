@@ -13,9 +13,11 @@ import {
   makeDue,
   type KnownVersions,
 } from '../../../src/control-plane/store/chart-versions.ts';
-import type { Store } from '../../../src/control-plane/store/open-store.ts';
+import { openStore, type Store } from '../../../src/control-plane/store/open-store.ts';
+import { testDatabaseUrl } from '../../support/postgres/test-database-url.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { ChartRegistry, helmIndex } from '../../support/chart-registry.ts';
-import { insertOrganization, openTestStore, temporaryFolder, TEST_LOGGER } from '../store/open-test-store.ts';
+import { insertOrganization, temporaryFolder, TEST_LOGGER } from '../store/open-test-store.ts';
 import { HurriedClock } from './ask-registry.ts';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -32,7 +34,7 @@ let clock: HurriedClock;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  store = await openTestStore(folder.path);
+  store = await openStore({ url: await testDatabaseUrl(folder.path), clock: new ManualClock(), logger: TEST_LOGGER });
   await insertOrganization(store, 'org');
   masterKey = openMasterKey({ file: join(folder.path, 'master.key'), randomBytes });
   registry = await ChartRegistry.start();

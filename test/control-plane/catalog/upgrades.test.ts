@@ -3,9 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listUpgrades } from '../../../src/control-plane/catalog/upgrades.ts';
 import { putCatalogEntry } from '../../../src/control-plane/store/catalog-entries.ts';
 import { insertIntent } from '../../../src/control-plane/store/intents.ts';
-import type { Store } from '../../../src/control-plane/store/open-store.ts';
+import { openStore, type Store } from '../../../src/control-plane/store/open-store.ts';
+import { testDatabaseUrl } from '../../support/postgres/test-database-url.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import type { IntentRow } from '../../../src/control-plane/store/schema.ts';
-import { insertCluster, insertOrganization, openTestStore, temporaryFolder } from '../store/open-test-store.ts';
+import { insertCluster, insertOrganization, temporaryFolder, TEST_LOGGER } from '../store/open-test-store.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let store: Store;
@@ -14,7 +16,7 @@ let count = 0;
 beforeEach(async () => {
   count = 0;
   folder = temporaryFolder();
-  store = await openTestStore(folder.path);
+  store = await openStore({ url: await testDatabaseUrl(folder.path), clock: new ManualClock(), logger: TEST_LOGGER });
   await insertOrganization(store, 'org');
   await insertCluster(store, { id: 'c-1', organization_id: 'org' });
 });
