@@ -21,7 +21,7 @@ interface Intent {
   readonly reason?: string;
 }
 interface AuditEntry {
-  readonly source: string;
+  readonly source: 'user' | 'agent';
   readonly kind: string;
   readonly actor?: string;
   readonly summary: string;
@@ -33,7 +33,8 @@ export interface Told {
   readonly ok: boolean;
   /** `<name>: <state of its intent>[, <reason>]` */
   readonly ends: readonly string[];
-  readonly audit: readonly string[];
+  /** What people did, and what the cluster told, each in its order: how the two meet is a matter of milliseconds. */
+  readonly audit: { readonly user: readonly string[]; readonly agent: readonly string[] };
   readonly channel: readonly string[];
   /** What of it was not as expected, in words. */
   readonly differences: readonly string[];
@@ -85,11 +86,12 @@ export class DayTwo {
     await this.#shows('web', { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, ['spec', 'replicas'], 4);
     const toCancel = await this.#ask(ada, cancelled);
     await this.#untilRunning('reindex-north');
-    const { id: cancelling } = await ada.call<Intent>('POST', `/intents/${toCancel}/cancel`, {
+    const { cancellation } = await ada.call<{ readonly cancellation: Intent }>('POST', `/intents/${toCancel}/cancel`, {
       reason: 'the wrong shard',
     });
+    this.#names.set(cancellation.id, 'its cancellation');
     await this.#untilEnd(toCancel);
-    await this.#untilEnd(cancelling);
+    await this.#untilEnd(cancellation.id);
     await this.#untilEnd(await this.#ask(ada, late));
     return await this.#compare();
   }
@@ -125,12 +127,12 @@ export class DayTwo {
   }
 
   async #untilRunning(name: string): Promise<void> {
-    const { api } = this.#stage;
-    const ref = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation', namespace: 'shop', name };
+    const { admin, clusterId } = this.#stage;
+    const path = `/clusters/${clusterId}/operations?limit=1`;
     await this.#until(
       `operation ${name} to run`,
-      async () => ((await api.get(ref))?.['status'] ?? {}) as { readonly phase?: string },
-      ({ phase }) => phase === 'Running',
+      async () => await admin.call<{ items: readonly { name: string; phase?: string }[] }>('GET', path),
+      ({ items: [newest] }) => newest?.name === name && newest.phase === 'Running',
     );
   }
 
@@ -162,21 +164,26 @@ export class DayTwo {
 
   async #compare(): Promise<Told> {
     const { admin } = this.#stage;
-    const audit = (await this.#all<AuditEntry>(admin, '/audit')).map(({ source, kind, actor, summary, reason }) =>
-      this.#plain(
-        `${source} ${kind}${actor === undefined ? '' : ` by ${actor}`}: ${summary}${reason === undefined ? '' : ` (${reason})`}`,
-      ),
+    // An intent may have ended by its job before the events about its object have come.
+    const entries = await this.#until(
+      'the audit to be whole',
+      async () => await this.#all<AuditEntry>(admin, '/audit'),
+      ({ length }) => length >= AUDIT.user.length + AUDIT.agent.length,
     );
+    const of = (source: AuditEntry['source']): readonly string[] =>
+      entries.filter((entry) => entry.source === source).map((entry) => this.#plain(lineOf(entry)));
+    const audit = { user: of('user'), agent: of('agent') };
     const channel = (await this.#all<{ readonly text: string }>(admin, '/channel')).map(({ text }) =>
       this.#plain(text),
     );
     const differences = [
       ...this.#differences,
       ...differencesOf('ends', this.#ends, ENDS),
-      ...differencesOf('audit', audit, AUDIT),
+      ...differencesOf('audit of people', audit.user, AUDIT.user),
+      ...differencesOf('audit of the cluster', audit.agent, AUDIT.agent),
       ...differencesOf('channel', channel, CHANNEL),
     ];
-    this.#say(`\naudit          ${audit.length} entries, channel ${channel.length} messages`);
+    this.#say(`\naudit          ${entries.length} entries, channel ${channel.length} messages`);
     for (const difference of differences) this.#say(`not expected   ${difference}`);
     return { ok: differences.length === 0, ends: this.#ends, audit, channel, differences };
   }
@@ -217,6 +224,10 @@ export class DayTwo {
   #say(text: string): void {
     this.#progress.note(text);
   }
+}
+
+function lineOf({ kind, actor, summary, reason }: AuditEntry): string {
+  return `${kind}${actor === undefined ? '' : ` by ${actor}`}: ${summary}${reason === undefined ? '' : ` (${reason})`}`;
 }
 
 function differencesOf(what: string, told: readonly string[], expected: readonly string[]): string[] {
