@@ -16,6 +16,18 @@ export async function redeliverIntent(trx: Kysely<Database>, intentId: string, w
     .set({ state: 'accepted', delivered_at: null, reason: `delivered anew: ${why}` })
     .where('id', '=', intentId)
     .where('state', 'in', UNDER_WAY)
+    // What is cancelled came, or comes, with its cancellation.
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('intents as cancellation')
+            .select('cancellation.id')
+            .where('cancellation.cancels', '=', intentId)
+            .where('cancellation.state', 'not in', ['failed', 'superseded']),
+        ),
+      ),
+    )
     .executeTakeFirst();
   if (result.numUpdatedRows === 0n) return false;
   await trx.deleteFrom('receipts').where('intent_id', '=', intentId).execute();

@@ -117,6 +117,26 @@ describe('cancelling an operation', () => {
     expect([await push.stateOf(id), await push.stateOf(by)]).toEqual(['accepted', 'accepted']);
   });
 
+  it('is delivered in the place of one that waits for a repository, and ends both', async () => {
+    plane.execute("UPDATE clusters SET delivery_held = 1 WHERE slug = 'in-git'");
+    const id = await gitops.ask('in-place');
+    const { id: by } = (await gitops.cancel(id)).body['cancellation'] as { id: string };
+    plane.execute("UPDATE clusters SET delivery_held = 0 WHERE slug = 'in-git'");
+    // Wakes the delivery.
+    const other = await gitops.ask('beside');
+    await gitops.until(other, 'delivered');
+    await gitops.until(by, 'delivered');
+    expect(await gitops.stateOf(id)).toBe('delivered');
+    expect(plane.query('SELECT intent_id FROM receipts WHERE intent_id IN (?, ?)', id, by)).toEqual([
+      { intent_id: by },
+    ]);
+    await gitops.tell('in-place', by, [CANCELLED], { generation: 2 });
+    expect([await gitops.stateOf(id), await gitops.stateOf(by)]).toEqual([
+      'failed OperationCancelled: as told',
+      'ready',
+    ]);
+  });
+
   it('ends at once what no transport can have seen', async () => {
     plane.execute("UPDATE clusters SET delivery_held = 1 WHERE slug = 'pulled'");
     const id = await pull.ask('held');
@@ -160,6 +180,8 @@ describe('cancelling an operation', () => {
   it('is seen with its operation', async () => {
     const { body } = await plane.call('GET', '/clusters/in-git/operations');
     expect(body['items']).toMatchObject([
+      { name: 'beside', phase: 'Pending' },
+      { name: 'in-place', phase: 'Cancelled' },
       {
         name: 'stopped',
         template: 'run-job',
@@ -171,7 +193,7 @@ describe('cancelling an operation', () => {
         intents: [{ state: 'failed' }, { state: 'ready', cancel: true, generation: 2 }],
       },
     ]);
-    const [{ id, intents }] = body['items'] as [{ id: string; intents: { id: string }[] }];
+    const { id, intents } = body['items'][2] as { id: string; intents: { id: string }[] };
     for (const name of [id, intents[1]?.id]) {
       expect((await plane.call('GET', `/operations/${name}`)).body).toMatchObject({
         id,
