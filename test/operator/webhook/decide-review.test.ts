@@ -8,7 +8,7 @@ import { operatorAccounts, serviceAccountName } from '../../../src/policy/operat
 import { refusalText } from '../../../src/policy/policy-violation.ts';
 import type { KubeObject } from '../../../src/resources/kube-object.ts';
 import { anInstance, aNamespace, aPolicy } from '../../reconcile/manifests.ts';
-import { anOperation, approved, controlPlaneKey, NOW } from '../../policy/signed-approval.ts';
+import { anOperation, approved, approvedInstance, controlPlaneKey, NOW } from '../../policy/signed-approval.ts';
 
 const OPERATOR = serviceAccountName('service-system', 'service-operator');
 const policy = aPolicy({ operationTemplates: ['velero-backup'], signingKeys: [controlPlaneKey.publicJwk] });
@@ -142,6 +142,21 @@ describe('a review', () => {
     expect(await review({ before: bad, after: worse })).toMatchObject(refused);
     const other = byHand(anInstance({ version: '8.0.0' }));
     expect(await review({ before: bad, after: other })).toMatchObject(refused);
+  });
+
+  it('lets what was approved be suspended and go on although its approval ended, and nothing else be changed', async () => {
+    const approvals = { namespaces: ['shop'], operationTemplates: [], catalogEntries: [], statements: [] };
+    const asking = view({ policy: () => ({ ...policy, approvals }) });
+    const late = await approvedInstance(anInstance(), { exp: NOW.getTime() / 1000 });
+    const held = { ...late, spec: { ...late.spec, suspend: true } };
+    const going = { ...late, spec: { ...late.spec, suspend: false } };
+    expect(await review({ before: late, after: held }, asking)).toMatchObject(allowed);
+    expect(await review({ before: held, after: going }, asking)).toMatchObject(allowed);
+    const changed = { ...going, spec: { ...going.spec, values: { replicas: 9 } } };
+    expect(await review({ before: held, after: changed }, asking)).toMatchObject({
+      ...refused,
+      reasons: ['ApprovalInvalid'],
+    });
   });
 
   it('lets an operation be cancelled whatever else is not allowed any more', async () => {
