@@ -159,9 +159,10 @@ function orderIsOld({ desired, live, policy, lastPair }: ApplySituation): Refusa
   return undefined;
 }
 
-/** What the manifest leaves out stays as it is, or is judged at reconcile. */
+/** What the manifest leaves out stays as it is, or is judged at reconcile; rules of drift that it leaves out are given up. */
 function cannotBeChangedInto(desired: KubeObject, live: KubeObject | undefined): Refusal | undefined {
-  const spec = { ...(live?.['spec'] as object | undefined), ...(desired['spec'] as object | undefined) };
+  const { driftIgnore: _givenUp, ...kept } = (live?.['spec'] ?? {}) as Partial<ApplicationInstance['spec']>;
+  const spec = { ...kept, ...(desired['spec'] as object | undefined) };
   const after = { ...desired, spec } as unknown as ApplicationInstance & Operation;
   const [broken] =
     desired.kind === OPERATION_KIND

@@ -4,6 +4,7 @@ import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import { knownPairOf } from '../../resources/known-pair.ts';
 import { APPLICATION_INSTANCE_FINALIZER, META_FIELD_MANAGER } from '../../resources/labels.ts';
+import { Reason } from '../../resources/reasons.ts';
 import { compareSource } from '../../resources/source-annotation.ts';
 import { isLostRace, isNoAnswer, isNotFound } from '../../kube/read-failure.ts';
 import { greaterPair } from '../source-pair.ts';
@@ -27,7 +28,7 @@ export async function endInstance(pass: InstancePass, verdict: Verdict): Promise
   const { uid = '' } = pass.instance.metadata;
   if (saved === 'unchanged' && !ended.has(uid)) reportStatus(reporter, beforeEnd(pass.instance, verdict), draft);
   ended.add(uid);
-  if (rememberEnd(pass)) await pass.deps.saver?.saved(pass.signal);
+  if (rememberEnd(pass, verdict)) await pass.deps.saver?.saved(pass.signal);
   await letGo(pass);
   return { kind: 'done' };
 }
@@ -42,7 +43,7 @@ function beforeEnd(instance: ApplicationInstance, { ready }: Verdict): Applicati
  * So that the next pass over the tombstone does not report the same end once more; and in push mode, where no pass has seen
  * it, so that no older delivery brings the object back. Answers whether that has to be written before the object goes.
  */
-function rememberEnd({ deps, instance, policy }: InstancePass): boolean {
+function rememberEnd({ deps, instance, policy }: InstancePass, { ready }: Verdict): boolean {
   const intentId = tombstoneIntentOf(instance);
   const { name, namespace, uid } = instance.metadata;
   const ref = refOf(instance);
@@ -62,7 +63,8 @@ function rememberEnd({ deps, instance, policy }: InstancePass): boolean {
     ...(uid === undefined ? {} : { uid }),
     ...(intentId === undefined ? {} : { reportedFor: intentId }),
   });
-  return isNews && policy.mode === 'push';
+  // Of what stays, whoever starts next would find nothing under its name and call it uninstalled.
+  return isNews && (policy.mode === 'push' || ready.reason === Reason.Orphaned);
 }
 
 /** Takes our finalizer off. @throws KubeError */

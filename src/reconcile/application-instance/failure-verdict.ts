@@ -27,9 +27,12 @@ export function failureVerdict(instance: ApplicationInstance, release: HelmRelea
   const seen = releaseOf(release);
   return {
     ready: failure,
+    // Of a reason of its own: what stands under the failure's is told as one more failure.
     reconciling: isRetrying
       ? { status: 'True', reason: underWay(release, instance.spec.chart).reason, message: cause }
-      : { ...failure, message: isNews(stalled?.message, cause) ? `${cause}; ${stalled?.message}` : cause },
+      : isNews(stalled?.message, cause)
+        ? { status: 'False', reason: Reason.RetriesExhausted, message: `${stalled?.message}; ${UNTIL}` }
+        : failure,
     degraded:
       remedy === undefined
         ? { ...failure, status: 'True' }
@@ -38,6 +41,9 @@ export function failureVerdict(instance: ApplicationInstance, release: HelmRelea
     ...(seen === undefined ? {} : { release: seen }),
   };
 }
+
+const UNTIL =
+  'nothing more is tried until an update changes the release, or a release-reconcile with reset asks for it';
 
 function isNews(said: string | undefined, known: string): said is string {
   return said !== undefined && !known.includes(said);

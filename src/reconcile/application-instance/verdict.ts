@@ -1,7 +1,7 @@
 import type { Condition } from '../../protocol/condition.ts';
 import type { ApplicationInstanceStatus } from '../../resources/application-instance.ts';
 import type { ApplicationInstanceConditionType } from '../../resources/condition-types.ts';
-import { findCondition, removeCondition, setCondition } from '../../resources/conditions.ts';
+import { findCondition, setCondition } from '../../resources/conditions.ts';
 import { Reason } from '../../resources/reasons.ts';
 
 /** One condition as a step decides it. */
@@ -108,6 +108,9 @@ export function conditionsOf(
     after = set(after, 'Stalled', { status: 'False', reason: Reason.Stable, message: 'no person is waited for' });
   }
   if (verdict.drifted !== undefined) after = set(after, 'Drifted', verdict.drifted);
-  else if (about.detectsDrift !== true) after = removeCondition(after, 'Drifted');
+  else if (about.detectsDrift !== true && findCondition(before, 'Drifted') !== undefined) {
+    // Not taken away: what was reported of it would stand for ever.
+    after = set(after, 'Drifted', { status: 'False', reason: Reason.NoDrift, message: 'drift is not looked for' });
+  }
   return after;
 }

@@ -158,6 +158,7 @@ describe('releaseVerdict', () => {
     const givenUp = [...failed.conditions, condition('Stalled', 'True', 'RetriesExceeded')];
     expect(judge(aRelease({ ...failed, conditions: givenUp }))).toEqual({
       ...expected,
+      reconciling: 'False RetriesExhausted',
       stalled: 'True HelmReleaseUpgradeFailed',
     });
   });
