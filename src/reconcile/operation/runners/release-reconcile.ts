@@ -7,7 +7,14 @@ import { refOf, type KubeObject } from '../../../resources/kube-object.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import type { FailedTry, OperationRun, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
 import { failedTry, finalFailure } from './refused-call.ts';
-import { applicationOf, INSTANCE, isFailure, readApplication, releaseIsSuspended } from './release.ts';
+import {
+  applicationOf,
+  INSTANCE,
+  isFailure,
+  readApplication,
+  releaseIsSuspended,
+  writesAreStopped,
+} from './release.ts';
 import { targetIsElsewhere } from './target-is-elsewhere.ts';
 import { markOf, markOn, OPERATION_FIELD_MANAGER } from './workload-mark.ts';
 
@@ -41,8 +48,8 @@ async function ask(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Pr
   const found = await readApplication(deps, run, Reason.ReleaseNotReconciled, signal);
   if (isFailure(found)) return found;
   const { release, source } = found;
-  const suspended = releaseIsSuspended(found, Reason.ReleaseNotReconciled);
-  if (suspended !== undefined) return suspended;
+  const held = writesAreStopped(found, run) ?? releaseIsSuspended(found, Reason.ReleaseNotReconciled);
+  if (held !== undefined) return held;
   if (markOn(release, LAST_RECONCILE_ANNOTATION, run) !== 'before') return undefined;
   const { force = false, reset = false } = run.parameters as Static<typeof ReleaseReconcileParameters>;
   const request = markOf(run);

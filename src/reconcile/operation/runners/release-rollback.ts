@@ -28,6 +28,7 @@ import {
   readApplication,
   releaseIsSuspended,
   type Application,
+  writesAreStopped,
 } from './release.ts';
 import { targetIsElsewhere } from './target-is-elsewhere.ts';
 import { OPERATION_FIELD_MANAGER } from './workload-mark.ts';
@@ -62,8 +63,8 @@ async function pin(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Pr
   const ring = keysOf(deps);
   const before = readPin(instance, run.policy.clusterId, ring);
   if (whose(before, run) !== 'earlier') return undefined;
-  const suspended = releaseIsSuspended(found, Reason.ReleaseNotRolledBack);
-  if (suspended !== undefined) return suspended;
+  const held = writesAreStopped(found, run) ?? releaseIsSuspended(found, Reason.ReleaseNotRolledBack);
+  if (held !== undefined) return held;
   const planned = plan(found, run, before);
   if ('state' in planned) return planned;
   const text = sealPin(planned, instance, run.policy.clusterId, ring[0]);

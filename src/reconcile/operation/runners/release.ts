@@ -8,6 +8,7 @@ import type { KubeObject } from '../../../resources/kube-object.ts';
 import { APPS_API_VERSION } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import { isOwned } from '../../application-instance/owned-meta.ts';
+import { writesArePaused } from '../../write-checks.ts';
 import type { FailedTry, OperationRun, RunnerDeps } from '../template-runner.ts';
 import { finalFailure } from './refused-call.ts';
 
@@ -80,6 +81,12 @@ async function readNamed<T extends KubeObject>(
 ): Promise<T | undefined> {
   const { items } = await api.list<T>(kind, { namespace, fieldSelector: `metadata.name=${name}` }, signal);
   return items[0];
+}
+
+/** Break-glass holds for what operations would write too. */
+export function writesAreStopped({ instance }: Application, { policy }: OperationRun): FailedTry | undefined {
+  const pause = writesArePaused(policy, instance);
+  return pause === undefined ? undefined : finalFailure(Reason.Paused, pause.message);
 }
 
 /** A release that Flux is told to leave alone, and how to go on. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { releaseReconcileRunner } from '../../../../src/reconcile/operation/runners/release-reconcile.ts';
 import type { OperationRun } from '../../../../src/reconcile/operation/template-runner.ts';
 import type { HelmRelease } from '../../../../src/resources/flux-helm-release.ts';
-import { ociRepository, release, setStage, type Stage } from '../../application-instance/stage.ts';
+import { instance, ociRepository, release, setStage, type Stage } from '../../application-instance/stage.ts';
 import { startTestCluster } from '../../test-cluster.ts';
 import { anInstance } from '../../manifests.ts';
 import { aRun, RunStage, wordsOf, type RunOptions } from './run-stage.ts';
@@ -128,6 +128,14 @@ describe('a reconcile of a release', () => {
     await expect(reconcile.outcome(toLook())).resolves.toBe(
       'failed ReleaseNotReconciled (final): ApplicationInstance shop/podinfo has no HelmRelease yet: nothing of it runs',
     );
+  });
+
+  it('writes nothing to an application that is paused', async () => {
+    await installed();
+    await stage.cluster.api.mergePatch(instance, { metadata: { annotations: { 'ops.service.io/paused': 'true' } } });
+    const before = (await stage.read()).metadata.annotations;
+    await expect(reconcile.start(toLook())).resolves.toMatch(/^failed Paused \(final\): .*ops\.service\.io\/paused/);
+    expect((await stage.read()).metadata.annotations).toEqual(before);
   });
 
   it("leaves a HelmRelease of somebody else's alone", async () => {

@@ -255,6 +255,14 @@ describe('a rollback', () => {
     await expect(rollback.outcome(toGoBack())).resolves.toMatch(said);
   });
 
+  it('writes nothing to an application that is paused', async () => {
+    await upgraded();
+    await stage.cluster.api.mergePatch(instance, { metadata: { annotations: { 'ops.service.io/paused': 'true' } } });
+    const before = (await stage.read()).metadata.annotations;
+    await expect(rollback.start(toGoBack())).resolves.toMatch(/^failed Paused \(final\): .*ops\.service\.io\/paused/);
+    expect((await stage.read()).metadata.annotations).toEqual(before);
+  });
+
   it('waits for the keys of the cluster', async () => {
     await upgraded();
     const without = new RunStage(releaseRollbackRunner, stage.cluster.api, { keyRing: () => undefined });
