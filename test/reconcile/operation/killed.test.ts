@@ -29,7 +29,7 @@ async function livesUntil(after: number, isOver: () => Promise<boolean>): Promis
   return died;
 }
 
-describe('wherever the operator is killed', () => {
+describe('wherever the operator is killed', { timeout: 90_000 }, () => {
   it('an operation runs once, keeps its output and is cleared away', async () => {
     stage.runner.first = DONE;
     await stage.deliver({ ttlSecondsAfterFinished: 0 });
@@ -60,22 +60,26 @@ describe('wherever the operator is killed', () => {
   });
 });
 
-it('an API server that takes no write for a while holds an operation up, and it runs once', async () => {
-  await stage.start();
-  let refusals = 0;
-  stage.recording.beforeWrite = () => {
-    refusals += 1;
-    if (refusals > 3) return;
-    throw new KubeError('etcd is slow', { status: 503, reason: 'ServiceUnavailable' });
-  };
-  stage.runner.first = DONE;
-  await stage.deliver();
-  await vi.waitFor(() => expect(refusals).toBeGreaterThan(0), { timeout: 8000, interval: 5 });
-  for (const seconds of [0, 0, 0]) {
-    const before = refusals;
-    stage.later(seconds);
-    await vi.waitFor(() => expect(refusals).toBeGreaterThan(before), { timeout: 8000, interval: 5 });
-  }
-  await stage.until('Succeeded', Reason.JobCompleted);
-  expect(stage.runner.starts).toEqual(['job-1']);
-});
+it(
+  'an API server that takes no write for a while holds an operation up, and it runs once',
+  { timeout: 60_000 },
+  async () => {
+    await stage.start();
+    let refusals = 0;
+    stage.recording.beforeWrite = () => {
+      refusals += 1;
+      if (refusals > 3) return;
+      throw new KubeError('etcd is slow', { status: 503, reason: 'ServiceUnavailable' });
+    };
+    stage.runner.first = DONE;
+    await stage.deliver();
+    await vi.waitFor(() => expect(refusals).toBeGreaterThan(0), { timeout: 8000, interval: 5 });
+    for (const seconds of [0, 0, 0]) {
+      const before = refusals;
+      stage.later(seconds);
+      await vi.waitFor(() => expect(refusals).toBeGreaterThan(before), { timeout: 8000, interval: 5 });
+    }
+    await stage.until('Succeeded', Reason.JobCompleted);
+    expect(stage.runner.starts).toEqual(['job-1']);
+  },
+);
