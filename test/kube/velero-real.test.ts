@@ -52,7 +52,9 @@ describeRealCluster('Velero on a real API server', (start) => {
       namespace: 'shop',
       name,
     });
-    const { conditions } = found?.['status'] as { readonly conditions: readonly Record<string, string>[] };
+    const { conditions = [] } = (found?.['status'] ?? {}) as {
+      readonly conditions?: readonly Record<string, string>[];
+    };
     const said = conditions.find(
       ({ type, status }) => (type === 'Succeeded' || type === 'Failed') && status === 'True',
     );

@@ -38,7 +38,7 @@ function withStatus(operation: Operation, { conditions, ...rest }: NextStatus): 
 function running(): Operation {
   const plan = { template: 'velero-backup', parameters: {}, deadlineSeconds: 600, retries: 0 } as const;
   const begin = { kind: 'begin', attempt: 1, plan, message: 'it runs' } as const;
-  return withStatus(UNTOUCHED, statusAfter(UNTOUCHED, begin, { now: at(0) } as never));
+  return withStatus(UNTOUCHED, statusAfter(UNTOUCHED, begin, { now: at(0) }));
 }
 
 function ended(reason: Reason, message: string): Operation {
