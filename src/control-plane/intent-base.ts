@@ -4,6 +4,7 @@ import type { PolicyContext } from '../intent/policy-context.ts';
 import { BUILT_IN_TEMPLATES } from '../operation-templates/built-in-templates.ts';
 import { AppError } from '../protocol/app-error.ts';
 import { dependencyCircle } from './dependency-circle.ts';
+import { judgeParameters } from './judge-parameters.ts';
 import { gitSettingsOf } from './git/git-settings.ts';
 import { lastStandingIntentOf, targetKindOf } from './store/intents.ts';
 import { findDefinitions, operationTemplateNames } from './store/operation-templates.ts';
@@ -61,12 +62,13 @@ export async function baseOf(
 async function templatesOf(
   trx: Kysely<Database>,
   cluster: ClusterRow,
-  { operationTemplate: name }: IntentRequest,
+  request: IntentRequest,
 ): Promise<PolicyContext['templates']> {
+  const { operationTemplate: name } = request;
   if (name === undefined) return undefined;
   const [definition] = await findDefinitions(trx, cluster.organization_id, [name]);
   const own = await operationTemplateNames(trx, cluster.organization_id);
-  return { definition, names: [...new Set([...Object.keys(BUILT_IN_TEMPLATES), ...own])] };
+  return judgeParameters(request, definition, [...new Set([...Object.keys(BUILT_IN_TEMPLATES), ...own])]);
 }
 
 /** Of an intent about the object that waits for its approval, and for no proposal. */

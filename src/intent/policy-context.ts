@@ -1,5 +1,6 @@
 import type { ChartSource } from '../protocol/chart.ts';
 import type { InstanceOptions } from '../resources/instance-options.ts';
+import type { Fault } from '../protocol/app-error.ts';
 import type { OperationTemplateDefinition } from '../protocol/operation-template.ts';
 import type { IntentAction } from './intent-record.ts';
 
@@ -28,11 +29,17 @@ export interface PolicyContext {
   /** The organization's catalog entry of the name that the intent gives; undefined when there is none. */
   readonly catalogEntry?: CatalogEntry;
   readonly lastIntent?: LastIntent;
-  /** What an admin wrote of the operation template that the intent names, and the names of all that there are. */
-  readonly templates?: {
-    readonly definition?: OperationTemplateDefinition | undefined;
-    readonly names?: readonly string[];
-  };
+  /** What is known of the operation template that the intent names. */
+  readonly templates?:
+    | {
+        /** What an admin wrote of it. */
+        readonly definition: OperationTemplateDefinition | undefined;
+        /** Names of all that there are. */
+        readonly names: readonly string[];
+        /** What it says of the intent's parameters and target; absent: there is no such template. */
+        readonly faults?: readonly Fault[];
+      }
+    | undefined;
   /** Of the install or update that an update builds on: what cannot be changed later. */
   readonly lastOptions?: Pick<InstanceOptions, 'releaseName' | 'targetNamespace'>;
   /** From what the intent is about over what stands on the cluster back to it, by `namespace/name`, both ends included. */

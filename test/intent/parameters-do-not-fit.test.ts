@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { judgeParameters } from '../../src/control-plane/judge-parameters.ts';
 import type { IntentRequest } from '../../src/intent/intent-request.ts';
 import { parametersDoNotFit } from '../../src/intent/policy/parameters-do-not-fit.ts';
-import type { PolicyContext } from '../../src/intent/policy-context.ts';
 
 const operate = (rest: Partial<IntentRequest>): IntentRequest => ({
   action: 'operate',
@@ -9,17 +9,18 @@ const operate = (rest: Partial<IntentRequest>): IntentRequest => ({
   name: 'a',
   ...rest,
 });
-const context = (allowed: string[], templates?: PolicyContext['templates']): PolicyContext => ({
-  allowedNamespaces: ['shop'],
-  allowedCatalogEntries: [],
-  allowedOperationTemplates: allowed,
-  ...(templates === undefined ? {} : { templates }),
-});
+const judged = (intent: IntentRequest, allowed: readonly string[], names: readonly string[] = []) =>
+  parametersDoNotFit(intent, {
+    allowedNamespaces: ['shop'],
+    allowedCatalogEntries: [],
+    allowedOperationTemplates: allowed,
+    templates: judgeParameters(intent, undefined, names),
+  });
 
 describe('the parameters of an operation', () => {
   it('are told every fault at once, each with its place', () => {
     const parameters = { replicas: -1, nme: 'web', kind: 'Pod' };
-    const faults = parametersDoNotFit(operate({ operationTemplate: 'scale', parameters }), context(['scale']));
+    const faults = judged(operate({ operationTemplate: 'scale', parameters }), ['scale']);
     expect(faults.map(({ code, path, message }) => `${code} ${path} ${message}`)).toEqual([
       'constraint_violated /parameters/nme is not known; the known fields are kind, name, replicas',
       'constraint_violated /parameters/kind must be one of Deployment, StatefulSet, DaemonSet',
@@ -31,20 +32,21 @@ describe('the parameters of an operation', () => {
   it('go with a target of the kinds that the template works on', () => {
     const scale = { operationTemplate: 'scale', parameters: { replicas: 1 } };
     const target = (kind: string) => operate({ ...scale, targetRef: { kind, name: 'web' } });
-    expect(parametersDoNotFit(target('Deployment'), context(['scale']))).toEqual([]);
-    expect(parametersDoNotFit(target('Service'), context(['scale']))).toMatchObject([
+    expect(judged(target('Deployment'), ['scale'])).toEqual([]);
+    expect(judged(target('Service'), ['scale'])).toMatchObject([
       { path: '/targetRef', message: expect.stringContaining('works on Deployment, StatefulSet, DaemonSet') },
     ]);
     const backup = operate({ operationTemplate: 'velero-backup', targetRef: { kind: 'Deployment', name: 'web' } });
-    expect(parametersDoNotFit(backup, context(['velero-backup']))).toMatchObject([
+    expect(judged(backup, ['velero-backup'])).toMatchObject([
       { path: '/targetRef', message: expect.stringContaining('takes no targetRef') },
     ]);
   });
 
   it('of a template that is not there are not looked at; those that are there are listed', () => {
-    const faults = parametersDoNotFit(
+    const faults = judged(
       operate({ operationTemplate: 'migrate', parameters: { a: 1 } }),
-      context(['migrate'], { names: ['scale', 'vacuum'] }),
+      ['migrate'],
+      ['scale', 'vacuum'],
     );
     expect(faults).toMatchObject([
       {
@@ -56,6 +58,6 @@ describe('the parameters of an operation', () => {
   });
 
   it('of a template that is not allowed are nobody’s business', () => {
-    expect(parametersDoNotFit(operate({ operationTemplate: 'migrate' }), context(['scale']))).toEqual([]);
+    expect(judged(operate({ operationTemplate: 'migrate' }), ['scale'])).toEqual([]);
   });
 });

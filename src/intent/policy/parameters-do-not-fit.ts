@@ -1,5 +1,3 @@
-import { parameterFaults } from '../../operation-templates/parameter-faults.ts';
-import { resolveTemplate } from '../../operation-templates/resolve-template.ts';
 import type { IntentRequest } from '../intent-request.ts';
 import type { PolicyContext } from '../policy-context.ts';
 import { listing, type Violation } from '../violation.ts';
@@ -8,14 +6,12 @@ import { listing, type Violation } from '../violation.ts';
  * There is no operation template of that name, or it does not take these parameters: every fault of them, each with its
  * place. A name that is not allowed is refused as that: whether there is such a template is nobody's business then.
  */
-export function parametersDoNotFit(intent: IntentRequest, context: PolicyContext): Violation[] {
-  const { operationTemplate: name, parameters = {}, targetRef } = intent;
-  if (name === undefined || !context.allowedOperationTemplates.includes(name)) return [];
-  const { definition, names = [] } = context.templates ?? {};
-  const resolved = resolveTemplate(name, definition === undefined ? [] : [definition]);
-  if (resolved === undefined) {
-    const message = `operation template ${name} is allowed here and is not there; ${listing(names)}; an admin makes it with PUT /api/v1/operation-templates/${name} (servicectl templates put)`;
-    return [{ code: 'constraint_violated', path: '/operationTemplate', message, allowed: names }];
+export function parametersDoNotFit({ operationTemplate: name }: IntentRequest, context: PolicyContext): Violation[] {
+  const { templates } = context;
+  if (name === undefined || templates === undefined || !context.allowedOperationTemplates.includes(name)) return [];
+  if (templates.faults === undefined) {
+    const message = `operation template ${name} is allowed here and is not there; ${listing(templates.names)}; an admin makes it with PUT /api/v1/operation-templates/${name} (servicectl templates put)`;
+    return [{ code: 'constraint_violated', path: '/operationTemplate', message, allowed: templates.names }];
   }
-  return parameterFaults(resolved, parameters, targetRef).map((fault) => ({ code: 'constraint_violated', ...fault }));
+  return templates.faults.map((fault) => ({ code: 'constraint_violated', ...fault }));
 }
