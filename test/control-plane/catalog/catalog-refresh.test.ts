@@ -124,17 +124,16 @@ describe('CatalogRefresh', () => {
       await put(entryOf(registry.oci(), name));
       await put(entryOf(other.oci(), `other-${name}`));
     }
-    // The one answers once the other was asked, so neither would alone.
-    const both = Promise.withResolvers<unknown>();
-    let asked = 0;
-    const meet = async (): Promise<string> => {
-      asked += 1;
-      if (asked === 2) both.resolve(undefined);
-      await both.promise;
+    // The first question stays open until the other host was asked all of its own.
+    const others = Promise.withResolvers<void>();
+    other.interference = () => {
+      if (other.asked.length === 3) others.resolve();
       return 'go on';
     };
-    registry.interferences.push(meet);
-    other.interferences.push(meet);
+    registry.interferences.push(async () => {
+      await others.promise;
+      return 'go on';
+    });
     await Promise.all([refresh.turn(STOP), refresh.refresh('org', 'c', STOP), refresh.refresh('org', 'other-c', STOP)]);
     expect([registry.mostAtOnce, other.mostAtOnce]).toEqual([1, 1]);
   });
@@ -186,11 +185,9 @@ describe('CatalogRefresh', () => {
   });
 
   it('stores nothing that came for a chart or a credential of before', async () => {
-    const entry = await put(entryOf(registry.oci()));
-    const changes = [
-      async () => await put(entryOf(registry.oci('charts/other'))),
-      async () => await setCredential(await put(entry)),
-    ];
+    await put(entryOf(registry.oci()));
+    const other = entryOf(registry.oci('charts/other'));
+    const changes = [async () => await put(other), async () => await setCredential(other)];
     for (const change of changes) {
       registry.interferences.push(async () => {
         await change();
