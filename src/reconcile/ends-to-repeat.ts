@@ -25,10 +25,11 @@ export function endsToRepeat(
 
 /** The end of one as it was reported; undefined where no intent asked for it. */
 export function endToRepeat(record: DeletedRecord, mode: ConnectivityMode): StatusChange | undefined {
-  const { apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId } = record;
+  const { apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId, left } = record;
   if (intentId === undefined) return undefined;
-  const message = 'the object is not in the cluster';
-  const ended = { type: 'Ready', status: 'False', reason: Reason.Uninstalled, message } as const;
+  const message = left ?? 'the object is not in the cluster';
+  const reason = left === undefined ? Reason.Uninstalled : Reason.Orphaned;
+  const ended = { type: 'Ready', status: 'False', reason, message } as const;
   return {
     ref: { apiVersion, kind, namespace, name },
     before: [],

@@ -38,6 +38,8 @@ export const DeletedRecord = Type.Object({
   at: Type.String(),
   /** The intent whose tombstone asked for it, once the end of the object has been reported for it. */
   reportedFor: Type.Optional(Type.String()),
+  /** What was said of its end, where its release stays. */
+  left: Type.Optional(Type.String({ maxLength: 2048 })),
   /** It went because its file had vanished, which nobody had accepted. */
   pruned: Type.Optional(Type.Boolean()),
 });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { GrantedCluster } from '../support/granted-cluster.ts';
-import { playInstanceOptions } from '../support/instance-options-story.ts';
+import { OPTIONS_TOLD, playInstanceOptions } from '../support/instance-options-story.ts';
 import { describeRealCluster, START_TIMEOUT_MS } from '../support/real-cluster/real-cluster.ts';
 
 describeRealCluster('the options of an instance on a real API server', (start) => {
@@ -24,6 +24,6 @@ describeRealCluster('the options of an instance on a real API server', (start) =
       await world.startOperator();
     };
     const { plane, clusterId, admin } = world;
-    await playInstanceOptions({ plane, clusterId, api: admin, restart });
+    expect(await playInstanceOptions({ plane, clusterId, api: admin, restart })).toEqual(OPTIONS_TOLD);
   });
 });

@@ -1,6 +1,6 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { playInstanceOptions } from '../support/instance-options-story.ts';
+import { OPTIONS_TOLD, playInstanceOptions } from '../support/instance-options-story.ts';
 import { WholeSystem } from './whole-system.ts';
 
 describe('the options of an instance', () => {
@@ -14,7 +14,7 @@ describe('the options of an instance', () => {
         await world.restart();
         await world.until('ControllersHealthy', 'True', 'ControllersRunning');
       };
-      await playInstanceOptions({ plane, clusterId, api: world.cluster.api, restart });
+      expect(await playInstanceOptions({ plane, clusterId, api: world.cluster.api, restart })).toEqual(OPTIONS_TOLD);
     },
   );
 });

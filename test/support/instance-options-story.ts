@@ -19,11 +19,23 @@ interface Reported {
 
 const PATIENCE = { timeout: 40_000, interval: 50 };
 
+/** All that the channel has to say of the story. */
+export const OPTIONS_TOLD = [
+  'HelmReleaseReady shop/db 6.5.0 is ready',
+  'HelmReleaseReady shop/web 6.5.0 is ready',
+  'HelmReleaseUpgradeFailed shop/web 6.6.1 could not be upgraded',
+  'HelmReleaseRolledBack shop/web 6.6.1 was rolled back',
+  'HelmReleaseUpgraded shop/web 6.6.1 was upgraded',
+  'CredentialRotated credential rotated',
+  'HelmReleaseUpgraded shop/web 6.6.1 was upgraded',
+  'Uninstalled shop/db was uninstalled',
+].toSorted();
+
 /**
  * The options of an instance from `POST intent` to what Flux is told, to conditions, to what becomes of the intent, and what
  * the discussion channel tells of all that, each thing once.
  */
-export async function playInstanceOptions({ plane, clusterId, api, restart }: OptionsWorld): Promise<void> {
+export async function playInstanceOptions({ plane, clusterId, api, restart }: OptionsWorld): Promise<string[]> {
   const post = async (intent: object) =>
     await plane.call('POST', `/clusters/${clusterId}/intents`, { ...INSTALL, ...intent });
   const faults = async (intent: object): Promise<string[]> => {
@@ -135,18 +147,6 @@ export async function playInstanceOptions({ plane, clusterId, api, restart }: Op
     const items = body['items'] as readonly { reason: string; text: string }[];
     return items.map(({ reason, text }) => `${reason} ${text.split(': ')[1]}`).toSorted();
   };
-  await expect
-    .poll(told, PATIENCE)
-    .toEqual(
-      [
-        'HelmReleaseReady shop/db 6.5.0 is ready',
-        'HelmReleaseReady shop/web 6.5.0 is ready',
-        'HelmReleaseUpgradeFailed shop/web 6.6.1 could not be upgraded',
-        'HelmReleaseRolledBack shop/web 6.6.1 was rolled back',
-        'HelmReleaseUpgraded shop/web 6.6.1 was upgraded',
-        'CredentialRotated credential rotated',
-        'HelmReleaseUpgraded shop/web 6.6.1 was upgraded',
-        'Uninstalled shop/db was uninstalled',
-      ].toSorted(),
-    );
+  await expect.poll(told, PATIENCE).toEqual(OPTIONS_TOLD);
+  return await told();
 }

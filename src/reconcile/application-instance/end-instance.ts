@@ -62,6 +62,7 @@ function rememberEnd({ deps, instance, policy }: InstancePass, { ready }: Verdic
     at: deps.clock.now().toISOString(),
     ...(uid === undefined ? {} : { uid }),
     ...(intentId === undefined ? {} : { reportedFor: intentId }),
+    ...(ready.reason === Reason.Orphaned ? { left: ready.message.slice(0, 2000).toWellFormed() } : {}),
   });
   // Of what stays, whoever starts next would find nothing under its name and call it uninstalled.
   return isNews && (policy.mode === 'push' || ready.reason === Reason.Orphaned);
