@@ -96,11 +96,7 @@ describe('an Operation', () => {
     stage.allow({ operationTemplates: [] });
     stage.runner.become(DONE);
     await stage.until('Succeeded');
-    expect(stage.events).toEqual([
-      'Warning TemplateNotAllowed',
-      'Normal OperationRunning',
-      'Normal JobCompleted',
-    ]);
+    expect(stage.events).toEqual(['Warning TemplateNotAllowed', 'Normal OperationRunning', 'Normal JobCompleted']);
   });
 
   it('of a template that nobody knows, or with parameters that it does not take, is blocked with every fault', async () => {
