@@ -5,7 +5,7 @@ import { Reason } from '../../src/resources/reasons.ts';
 
 const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 const [, section = ''] = text.split('### Conditions of the Cluster\n');
-const [table = ''] = section.split('\n## ');
+const [table = ''] = section.split(/\n##+ /);
 const rows = table.split('\n').filter((line) => line.startsWith('| `'));
 
 describe('the table of the conditions of a Cluster', () => {

@@ -121,7 +121,9 @@ describe('a session', () => {
     const held = Promise.withResolvers<() => void>();
     plane.intercept = ({ path }, response) => {
       if (path !== '/api/agent/events') {
-        held.resolve(() => void plane.answer(response, 200, {}));
+        held.resolve(() => {
+          plane.answer(response, 200, {});
+        });
         return true;
       }
       plane.refuse(response, 'invalid_signature', 'the MAC does not match');

@@ -6,15 +6,7 @@ import { WebhookReceiver } from '../channel/webhook-receiver.ts';
 import { storeApproval } from '../approvals/stored-approval.ts';
 import { storeProposal } from '../proposals/stored-proposal.ts';
 import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
-
-const CLUSTER = {
-  slug: 'prod-us',
-  displayName: 'prod-us',
-  allowedNamespaces: ['shop'],
-  allowedCatalogEntries: ['podinfo'],
-  allowedOperationTemplates: [],
-  connectivityMode: 'gitops',
-};
+import { ANNA, CLUSTER, KUBECONFIG, OTHER } from './audited-inputs.ts';
 
 let plane: RunningControlPlane;
 let receiver: WebhookReceiver;
@@ -24,28 +16,12 @@ let modeSwitch: string;
 /** Intents that wait for their approvals, on a cluster that none of the other acts is about. */
 let approvals: { readonly approved: string; readonly rejected: string };
 
-const ANNA = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea anna@laptop';
-
-/** Of an API server that does not answer: taken all the same, as its cluster has not registered. */
-const KUBECONFIG = JSON.stringify({
-  clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
-  users: [{ name: 'u', user: { token: 'a-token-of-nobody' } }],
-  contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-});
-
 interface Act {
   readonly route: string;
   readonly audited: string;
   readonly path?: () => string;
   readonly body?: () => unknown;
 }
-
-/** A repository of a host that does not answer. */
-const OTHER = {
-  url: 'https://127.0.0.1:1/acme/fleet.git',
-  host: 'git',
-  write: { kind: 'token', token: 'a-token-of-nobody' },
-};
 
 /** Every act that the admin API has, in an order in which each changes something. */
 const ACTS: readonly Act[] = [
@@ -118,7 +94,7 @@ const ACTS: readonly Act[] = [
   },
   {
     route: 'POST /intents/:intent/cancel',
-    path: () => `/intents/${plane.query("SELECT id FROM intents WHERE name = 'restart'")[0]?.['id']}/cancel`,
+    path: () => `/intents/${String(plane.query("SELECT id FROM intents WHERE name = 'restart'")[0]?.['id'])}/cancel`,
     audited: 'OperationCancelled',
   },
   {
