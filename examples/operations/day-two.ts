@@ -204,10 +204,14 @@ export class DayTwo {
   #plain(text: string): string {
     let plain = text.replaceAll(this.#stage.clusterId, '<cluster>');
     for (const [id, name] of this.#names) plain = plain.replaceAll(id, `<${name}>`);
-    return plain
-      .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-      .replace(/\bint-[0-9a-z]{26}\b/g, '<intent>')
-      .replace(/\bapr-[0-9a-z]{26}\b/g, '<approval>');
+    return (
+      plain
+        .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+        // A namespace holds a few things of the cluster's own.
+        .replace(/\b\d+ items\b/g, '<n> items')
+        .replace(/\bint-[0-9a-z]{26}\b/g, '<intent>')
+        .replace(/\bapr-[0-9a-z]{26}\b/g, '<approval>')
+    );
   }
 
   async #until<T extends object>(what: string, look: () => Promise<T>, isThere: (seen: T) => boolean): Promise<T> {

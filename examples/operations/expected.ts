@@ -32,9 +32,9 @@ export const AUDIT: { readonly user: readonly string[]; readonly agent: readonly
     'ClusterRegistered: demo registered (Registered)',
     'ConditionTransition: Connected (ControlPlaneReachable): The control plane answers. (ControlPlaneReachable)',
     'ConditionTransition: Running (OperationRunning): velero-backup runs, for at most 14400 s (OperationRunning)',
-    'ConditionTransition: Succeeded (VeleroBackupCompleted): Backup velero/before-the-sale-1 is complete: 0 errors, 0 warnings, 4 items, kept until <time> (VeleroBackupCompleted)',
+    'ConditionTransition: Succeeded (VeleroBackupCompleted): Backup velero/before-the-sale-1 is complete: 0 errors, 0 warnings, <n> items, kept until <time> (VeleroBackupCompleted)',
     'ConditionTransition: Running (OperationRunning): velero-restore runs, for at most 14400 s (OperationRunning)',
-    'ConditionTransition: Succeeded (VeleroRestoreCompleted): Restore velero/back-to-before-1 of Backup before-the-sale-1 is complete: 0 errors, 0 warnings, 3 items (VeleroRestoreCompleted)',
+    'ConditionTransition: Succeeded (VeleroRestoreCompleted): Restore velero/back-to-before-1 of Backup before-the-sale-1 is complete: 0 errors, 0 warnings, <n> items (VeleroRestoreCompleted)',
     'ConditionTransition: Running (OperationRunning): rollout-restart runs, for at most 900 s (OperationRunning)',
     'ConditionTransition: Succeeded (WorkloadRestarted): Deployment web: 2 pods restarted and available (WorkloadRestarted)',
     'ConditionTransition: Running (OperationRunning): scale runs, for at most 900 s (OperationRunning)',
@@ -49,6 +49,6 @@ export const AUDIT: { readonly user: readonly string[]; readonly agent: readonly
 
 /** The whole discussion channel: of operations it is told how backups and restores ended, once each. */
 export const CHANNEL: readonly string[] = [
-  'demo: shop/before-the-sale backup completed: Backup velero/before-the-sale-1 is complete: 0 errors, 0 warnings, 4 items, kept until <time>',
-  'demo: shop/back-to-before restore completed: Restore velero/back-to-before-1 of Backup before-the-sale-1 is complete: 0 errors, 0 warnings, 3 items',
+  'demo: shop/before-the-sale backup completed: Backup velero/before-the-sale-1 is complete: 0 errors, 0 warnings, <n> items, kept until <time>',
+  'demo: shop/back-to-before restore completed: Restore velero/back-to-before-1 of Backup before-the-sale-1 is complete: 0 errors, 0 warnings, <n> items',
 ];
