@@ -20,6 +20,7 @@ const KINDS = [
   },
   { resource: 'deployments.apps', apiVersion: 'apps/v1', kind: 'Deployment' },
   { resource: 'statefulsets.apps', apiVersion: 'apps/v1', kind: 'StatefulSet' },
+  { resource: 'jobs.batch', apiVersion: 'batch/v1', kind: 'Job' },
   { resource: 'operations.ops.service.io', apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation' },
   {
     resource: 'applicationinstances.apps.service.io',

@@ -1,9 +1,9 @@
 import {
   includedNamespaces,
-  restoreTargets,
+  restoredNamespaces,
   type RestoreParameters,
 } from '../../../operation-templates/built-in/velero-namespaces.ts';
-import { MANAGED_BY_LABEL } from '../../../resources/labels.ts';
+import { MANAGED_BY_LABEL, OPERATION_UID_LABEL } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import { VELERO_BACKUP, VELERO_RESTORE, type VeleroBackup, type VeleroRestore } from '../../../resources/velero.ts';
 import type { FailedTry, OperationRun, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
@@ -47,7 +47,7 @@ export const veleroRestoreRunner: TemplateRunner = {
     const parameters = run.parameters as RestoreParameters;
     const own = run.operation.metadata.namespace ?? '';
     return (
-      (await closedNamespace(WORK, restoreTargets(parameters, own), deps, signal)) ??
+      (await closedNamespace(WORK, restoredNamespaces(parameters, own), deps, signal)) ??
       (await backupIsNotUsable(deps, run, signal)) ??
       (await createOnce(WORK, desiredRestore(run), deps, signal))
     );
@@ -113,8 +113,11 @@ function desiredRestore(run: OperationRun): VeleroRestore {
       // Volumes themselves are cluster-wide. Left open, Velero takes those along that restored claims name.
       ...(restorePVs === true ? {} : { includeClusterResources: false }),
       excludedResources: [...NEVER_RESTORED],
-      // What the operator delivers or makes, the Secrets with opened values among it, it brings itself.
-      labelSelector: { matchExpressions: [{ key: MANAGED_BY_LABEL, operator: 'DoesNotExist' }] },
+      // What the operator delivers or makes, the Secrets with opened values among it, it brings itself. A Job of an
+      // operation would run again, with nothing that owns it.
+      labelSelector: {
+        matchExpressions: [MANAGED_BY_LABEL, OPERATION_UID_LABEL].map((key) => ({ key, operator: 'DoesNotExist' })),
+      },
       ...(restorePVs === undefined ? {} : { restorePVs }),
       ...(existingResourcePolicy === undefined ? {} : { existingResourcePolicy }),
     },

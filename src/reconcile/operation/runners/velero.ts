@@ -95,8 +95,8 @@ export function failedTry(work: VeleroWork, message: string, isFinal = true): Fa
 }
 
 /**
- * Velero may write anywhere, the operator only where the cluster's admin has let it: the label of the namespace counts for
- * what Velero does on its behalf too.
+ * Velero may read and write anywhere, the operator only where the cluster's admin has let it: the label of the namespace
+ * counts for what Velero does on its behalf too. Of one that is gone nobody can say that the admin lets it.
  */
 export async function closedNamespace(
   work: VeleroWork,

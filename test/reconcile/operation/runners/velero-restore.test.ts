@@ -55,7 +55,12 @@ describe('a restore', () => {
       includedNamespaces: ['shop'],
       includeClusterResources: false,
       excludedResources: NEVER_RESTORED,
-      labelSelector: { matchExpressions: [{ key: 'app.service.io/managed-by', operator: 'DoesNotExist' }] },
+      labelSelector: {
+        matchExpressions: [
+          { key: 'app.service.io/managed-by', operator: 'DoesNotExist' },
+          { key: 'ops.service.io/operation-uid', operator: 'DoesNotExist' },
+        ],
+      },
     });
   });
 
@@ -80,6 +85,24 @@ describe('a restore', () => {
     await expect(restore.outcome(aRun({ name: 'back', parameters: RESTORE }))).resolves.toContain('Completed');
     const back = await Promise.all(refs.map(async (ref) => (await stage.api.get(ref)) !== undefined));
     expect(back).toEqual([false, false, false, false, true]);
+  });
+
+  it('runs no job of an operation again, and brings back no output of one', async () => {
+    const labels = { 'ops.service.io/operation-uid': 'old-operation' };
+    const pod = { containers: [{ name: 'job', image: 'busybox' }], restartPolicy: 'Never' };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', spec: { suspend: true, template: { spec: pod } } };
+    const made = [
+      { ...job, metadata: { namespace: 'shop', name: 'migrate-1', labels } },
+      { ...job, metadata: { namespace: 'shop', name: 'of-the-app' } },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'shop', name: 'migrate-output', labels } },
+    ];
+    for (const object of made) await stage.api.create(object, 'test');
+    await takeBackup();
+    const refs = made.map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, ...metadata }));
+    for (const ref of refs) await stage.api.delete(ref);
+    await expect(restore.outcome(aRun({ name: 'back', parameters: RESTORE }))).resolves.toContain('Completed');
+    const back = await Promise.all(refs.map(async (ref) => (await stage.api.get(ref)) !== undefined));
+    expect(back).toEqual([false, true, false]);
   });
 
   it('leaves what is there as it is, unless it is told to update', async () => {
@@ -169,6 +192,29 @@ describe('a restore', () => {
     await expect(into('bank')).resolves.toMatch(/^failed VeleroRestoreFailed \(final\): namespace bank .*managed-by/);
     await expect(into('nowhere')).resolves.toMatch(/^failed .*\(final\): namespace nowhere does not exist; create it/);
     expect(await stage.restore('back-1')).toBeUndefined();
+  });
+
+  it('takes nothing out of a namespace that its admin has not given to the operator, nor of one that is gone', async () => {
+    await stage.api.create(aNamespace('bank', { labels: {} }), 'test');
+    await settings('bank', 'gold');
+    const everything = { ...VELERO_BACKUP, metadata: { namespace: 'velero', name: 'nightly-1' }, spec: {} };
+    await stage.api.create(everything, 'velero-schedule');
+    await expect.poll(async () => (await stage.backup('nightly-1'))?.['status']).toMatchObject({ phase: 'Completed' });
+    const outOf = async (namespace: string) =>
+      await restore.outcome(
+        aRun({ name: 'back', parameters: { ...RESTORE, namespaceMapping: { [namespace]: 'yard' } } }),
+      );
+    await expect(outOf('bank')).resolves.toMatch(/^failed VeleroRestoreFailed \(final\): namespace bank .*managed-by/);
+    await expect(outOf('gone')).resolves.toMatch(
+      /^failed .*\(final\): namespace gone does not exist; create it and label/,
+    );
+    expect(await stage.restore('back-1')).toBeUndefined();
+    // As a cluster admin consents to it.
+    await stage.api.mergePatch(
+      { apiVersion: 'v1', kind: 'Namespace', name: 'bank' },
+      { metadata: { labels: { 'managed-by': 'service' } } },
+    );
+    await expect(outOf('bank')).resolves.toContain('VeleroRestoreCompleted');
   });
 
   it("takes a Restore of its name that is somebody else's for what it is", async () => {
