@@ -9,14 +9,14 @@ import { gitSettingsOf } from './git/git-settings.ts';
 import { actOnProposal } from './proposals/act-on-proposal.ts';
 import type { AdminIdentity } from './store/admin-tokens.ts';
 import { appendAudit } from './store/audit.ts';
-import { findCluster } from './store/clusters.ts';
+import { findCluster, raiseConfigRevision } from './store/clusters.ts';
 import { insertIntent, lastIntentOf } from './store/intents.ts';
 import { howItEnded } from './store/operation-views.ts';
 import type { Store } from './store/open-store.ts';
 import { proposalsOfIntents } from './store/proposals.ts';
 import { reportedGenerationOf } from './store/reported-generations.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
-import { DELIVERY_TOPIC, PROPOSALS_TOPIC } from './topics.ts';
+import { configTopic, DELIVERY_TOPIC, PROPOSALS_TOPIC } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
 
 /** Reason of an intent that was cancelled before it was delivered. */
@@ -39,7 +39,9 @@ export interface CancelledIntent {
   readonly cancellation?: { readonly id: string; readonly generation: number; readonly state: IntentRow['state'] };
 }
 
-type Outcome = { readonly answer: CancelledIntent; readonly changed: boolean } | { readonly withdraw: string };
+type Outcome =
+  | { readonly answer: CancelledIntent; /** Of what was changed: its cluster. */ readonly changed?: string }
+  | { readonly withdraw: string };
 
 /**
  * Cancels an operation:
@@ -54,7 +56,8 @@ type Outcome = { readonly answer: CancelledIntent; readonly changed: boolean } |
  * ```
  *
  * Perhaps delivered is what a repository or an API server may have taken without that being known here. Then the cancellation
- * is delivered in its place: an operation that comes to its cluster with `cancel: true` never begins. The same call again
+ * is delivered in its place: an operation that comes to its cluster with `cancel: true` never begins. Its approval, asked for
+ * or given, is withdrawn in the same transaction: nothing is signed by it and nothing sent any more. The same call again
  * answers the same.
  *
  * @throws AppError `not_found`, or `conflict`: it is no operation, has ended, or its proposal is being merged
@@ -75,7 +78,10 @@ export async function cancelIntent(
     wakeups.notify(PROPOSALS_TOPIC);
   }
   if ('withdraw' in outcome) throw new AppError('unavailable', 'its proposal was opened anew meanwhile; try again');
-  if (outcome.changed) wakeups.notify(DELIVERY_TOPIC);
+  if (outcome.changed !== undefined) {
+    wakeups.notify(DELIVERY_TOPIC);
+    wakeups.notify(configTopic(outcome.changed));
+  }
   return outcome.answer;
 }
 
@@ -101,14 +107,14 @@ async function cancelIn(
     throw new AppError('conflict', message);
   }
   const before = await cancellationOf(trx, intent.id);
-  if (before !== undefined && before.state !== 'failed') return { answer: answerOf(intent, before), changed: false };
+  if (before !== undefined && before.state !== 'failed') return { answer: answerOf(intent, before) };
   if (before === undefined && intent.reason?.startsWith(`${CANCELLED}: `) === true && intent.delivered_at === null) {
-    return { answer: answerOf(intent), changed: false };
+    return { answer: answerOf(intent) };
   }
   const proposal = (await proposalsOfIntents(trx, [intent.id])).get(intent.id);
   if (proposal?.state === 'open') return { withdraw: proposal.id };
   if (isWithdrawn && proposal?.state === 'superseded' && intent.delivered_at === null) {
-    return { answer: await endHere(trx, deps, { intent, cluster, admin, reason }), changed: true };
+    return { answer: await endHere(trx, deps, { intent, cluster, admin, reason }), changed: cluster.id };
   }
   const ended = await howItEnded(trx, intent);
   if (ended !== undefined) {
@@ -121,9 +127,9 @@ async function cancelIn(
     throw new AppError('conflict', message, { extra: { proposalId: proposal.id } });
   }
   if (await isSurelyHere(trx, intent, cluster)) {
-    return { answer: await endHere(trx, deps, { intent, cluster, admin, reason }), changed: true };
+    return { answer: await endHere(trx, deps, { intent, cluster, admin, reason }), changed: cluster.id };
   }
-  return { answer: await tellCluster(trx, deps, { intent, cluster, admin, reason }), changed: true };
+  return { answer: await tellCluster(trx, deps, { intent, cluster, admin, reason }), changed: cluster.id };
 }
 
 /** Whether nothing of it can be outside of this database. */
@@ -156,14 +162,30 @@ async function endHere(
   const ended = { ...intent, state: 'failed', reason: why, awaits_approval: null } as const;
   const { state, reason: text, awaits_approval } = ended;
   await trx.updateTable('intents').set({ state, reason: text, awaits_approval }).where('id', '=', intent.id).execute();
-  await trx
-    .updateTable('approvals')
-    .set({ state: 'withdrawn', decided_at: at, reason: `cancelled by ${admin.name}` })
-    .where('intent_id', '=', intent.id)
-    .where('state', '=', 'pending')
-    .execute();
+  await withdrawApproval(trx, { intent, cluster, admin }, at);
   await audit(trx, { intent, cluster, admin, reason }, at, 'before it was delivered');
   return answerOf(ended);
+}
+
+/** Given or not: what was cancelled is not approved, and the configuration of its cluster carries no statement of it. */
+async function withdrawApproval(
+  trx: Kysely<Database>,
+  { intent, cluster, admin }: Omit<Cancelling, 'reason'>,
+  at: string,
+): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('approvals')
+    .set({
+      state: 'withdrawn',
+      decided_at: at,
+      reason: `cancelled by ${admin.name}`,
+      statement: null,
+      statement_kid: null,
+    })
+    .where('intent_id', '=', intent.id)
+    .where('state', 'in', ['pending', 'approved'])
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) await raiseConfigRevision(trx, cluster.id);
 }
 
 /** A new intent about the object: all that was asked for, and that it is to stop. */
@@ -206,6 +228,7 @@ async function tellCluster(
     ready_at: null,
   };
   await insertIntent(trx, row);
+  await withdrawApproval(trx, { intent, cluster, admin }, at);
   await audit(trx, { intent, cluster, admin, reason }, at, `by ${row.id}, generation ${row.generation}`);
   return answerOf(intent, row);
 }

@@ -10,7 +10,8 @@ import type { Database, IntentRow } from '../store/schema.ts';
 import { carryOutApproval } from './carry-out.ts';
 import { ONLY_REVISION } from './decide-approval.ts';
 import { requestApproval, REQUEST_LIFETIME_MS, specHashOf } from './request-approval.ts';
-import { requirementsOf, subjectOf } from './requirements.ts';
+import { subjectOf } from './effects.ts';
+import { requirementsOf } from './requirements.ts';
 import { inputsIn } from './sign-statement.ts';
 import { approvalStanding } from './standing.ts';
 

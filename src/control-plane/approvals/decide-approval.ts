@@ -8,6 +8,8 @@ export const ONLY_REVISION = 1;
 /** An approval that was asked for, with all that a decision about it depends on. */
 export interface ApprovalStanding {
   readonly state: ApprovalState;
+  /** Why it ended; null: it has not, or was approved. */
+  readonly endReason: string | null;
   readonly requestedBy: string;
   /** Hash of the token that asked; null: not known. */
   readonly requestedWith: string | null;
@@ -58,9 +60,10 @@ const OPEN_INTENTS: ReadonlySet<IntentState> = new Set(['accepted', 'proposed', 
  *    ├─ reject ─► rejected          (its intent fails)
  *    ├─ 7 days ─► expired           (its intent fails)
  *    └─ its intent ended otherwise: cancelled, superseded, refused ─► withdrawn
+ * approved ─ its operation is cancelled ──────────────────────────► withdrawn
  * ```
  *
- * From where it has come nothing leads away. Whether the statement of what is approved is good in time is another matter.
+ * From where else it has come nothing leads away. Whether the statement of what is approved is good in time is another matter.
  */
 export function decideApproval(standing: ApprovalStanding, act: ApprovalAct): ApprovalDecision {
   const { state, requestedBy, requestedWith, proposal } = standing;
@@ -101,13 +104,18 @@ function approve(standing: ApprovalStanding, act: ApprovalAct): ApprovalDecision
 
 /** The same act again is no fault. */
 function ofDecided(standing: ApprovalStanding, act: ApprovalAct): ApprovalDecision {
-  const { state, reviews } = standing;
+  const { state, endReason, reviews } = standing;
   const isDone =
     (act.kind === 'approve' && state === 'approved' && hasApproved(standing, act)) ||
     (act.kind === 'reject' &&
       state === 'rejected' &&
       reviews.some(({ kind, actor }) => kind === 'reject' && actor === act.actor));
-  return isDone ? { kind: 'nothing' } : refuse('conflict', `it is ${state}; ask for it anew if it is wanted`);
+  return isDone
+    ? { kind: 'nothing' }
+    : refuse(
+        'conflict',
+        `it is ${state}${endReason === null ? '' : ` (${endReason})`}; ask for it anew if it is wanted`,
+      );
 }
 
 /** Who has approved as it counts now, and what is missing. */

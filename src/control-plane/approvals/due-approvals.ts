@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { Database, IntentState } from '../store/schema.ts';
-import { NEEDS_STATEMENT } from './sign-statement.ts';
+import { statementIsNeeded } from './statement-is-needed.ts';
 
 /** Approvals of one turn and kind. What is beyond comes with the next one. */
 const MAX_ROWS = 500;
 
-/** States in which nobody will need the statement again. A failed one may be tried again for as long as it is good. */
+/** States in which nothing waits for an approval any more. */
 const OVER: readonly IntentState[] = ['ready', 'removed', 'superseded'];
 /** The cluster has not told of it. */
 const NOT_THERE: readonly IntentState[] = ['accepted', 'proposed', 'delivered'];
@@ -16,8 +16,7 @@ export async function unsignedApprovals(db: Kysely<Database>, at: string): Promi
     .where('approvals.state', '=', 'approved')
     .where('approvals.statement', 'is', null)
     .where('approvals.statement_expires_at', '>', at)
-    .where('intents.action', '!=', 'uninstall')
-    .where('intents.state', 'in', NEEDS_STATEMENT);
+    .where(statementIsNeeded());
   return idsOf(await query.execute());
 }
 
@@ -72,7 +71,7 @@ export async function spentStatements(db: Kysely<Database>, at: string): Promise
   const query = approvalsWithIntents(db)
     .where('approvals.state', '=', 'approved')
     .where('approvals.statement', 'is not', null)
-    .where((eb) => eb.or([eb('approvals.statement_expires_at', '<=', at), eb('intents.state', 'in', OVER)]));
+    .where((eb) => eb.or([eb('approvals.statement_expires_at', '<=', at), eb.not(statementIsNeeded())]));
   return idsOf(await query.execute());
 }
 

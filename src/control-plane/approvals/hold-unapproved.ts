@@ -13,7 +13,8 @@ import { proposalsOfIntents, UNDECIDED } from '../store/proposals.ts';
 import type { ApprovalRow, Database, ProposalRow } from '../store/schema.ts';
 import { APPROVAL_EXPIRED, failIntent } from './carry-out.ts';
 import { allMissing, requestApproval, specHashOf, waitingReason } from './request-approval.ts';
-import { requirementIn, requirementsOf, subjectOf } from './requirements.ts';
+import { subjectOf } from './effects.ts';
+import { requirementIn, requirementsOf } from './requirements.ts';
 import { inputsIn } from './sign-statement.ts';
 import { isReviewedInGit } from './standing.ts';
 

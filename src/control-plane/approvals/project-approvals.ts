@@ -3,9 +3,9 @@ import type { ApprovalConfig } from '../../protocol/agent-config.ts';
 import { namesIn } from '../cluster-settings.ts';
 import type { ClusterRow, Database } from '../store/schema.ts';
 import { joined, requirementIn } from './requirements.ts';
-import { NEEDS_STATEMENT } from './sign-statement.ts';
+import { statementIsNeeded } from './statement-is-needed.ts';
 
-/** Most that a configuration carries; those that end first come first. */
+/** Most that a configuration carries: of what is under way those that end first, then of what failed. The rest follows when one has ended. */
 const MAX_STATEMENTS = 64;
 
 /**
@@ -35,7 +35,8 @@ export async function projectApprovals(db: Kysely<Database>, cluster: ClusterRow
     .where('approvals.cluster_id', '=', cluster.id)
     .where('approvals.state', '=', 'approved')
     .where('approvals.statement', 'is not', null)
-    .where('intents.state', 'in', NEEDS_STATEMENT)
+    .where(statementIsNeeded())
+    .orderBy((eb) => eb.case().when('intents.state', '=', 'failed').then(1).else(0).end())
     .orderBy('approvals.statement_expires_at')
     .orderBy('approvals.id')
     .execute();

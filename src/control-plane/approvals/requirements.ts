@@ -1,44 +1,21 @@
 import type { Kysely } from 'kysely';
-import type { IntentAction, IntentRecord } from '../../intent/intent-record.ts';
 import { compileParser } from '../../protocol/parse.ts';
 import { namesIn } from '../cluster-settings.ts';
 import { RequiredApprovals, strictest } from '../git/git-settings.ts';
+import { readDefinition } from '../store/operation-templates.ts';
 import type { Database } from '../store/schema.ts';
+import { effectsOf, type ApprovalSubject } from './effects.ts';
 
 const parseRequired = compileParser(RequiredApprovals);
 
 /** What everything in a namespace of the cluster's `approvalNamespaces` needs. */
 const OF_NAMESPACE: RequiredApprovals = { count: 1 };
 
-/** Of an intent, what decides whether it needs an approval. */
-export interface ApprovalSubject {
-  readonly organizationId: string;
-  readonly clusterId: string;
-  readonly record: {
-    readonly action: IntentAction;
-    readonly namespace: string;
-    readonly catalogEntry?: string;
-    readonly operationTemplate?: string;
-    /** Where it has its effect, where that is another one. */
-    readonly targetNamespace?: string;
-    readonly targetRef?: { readonly namespace?: string };
-    readonly cancel?: unknown;
-  };
-}
-
-export function subjectOf(intent: {
-  readonly organization_id: string;
-  readonly cluster_id: string;
-  readonly record: string;
-}): ApprovalSubject {
-  const { organization_id: organizationId, cluster_id: clusterId, record } = intent;
-  return { organizationId, clusterId, record: JSON.parse(record) as IntentRecord };
-}
-
 /**
- * What intents need by the settings of now: the strictest of what their operation template, their catalog entry and the
- * namespace that they are in, or have their effect in, ask for. An uninstall needs what its namespace asks for alone, and to stop an operation needs nothing. A few
- * queries however many there are.
+ * What intents need by the settings of now: the strictest of what their operation template, their catalog entry (that of the
+ * application too which an operation takes to a version or values of its choice) and the namespaces that they are in, or
+ * have their effect in, ask for. An uninstall needs what its namespaces ask for alone, and to stop an operation needs nothing.
+ * A few queries however many there are.
  *
  * @returns one for each subject; undefined: none
  */
@@ -50,9 +27,9 @@ export async function requirementsOf(
   const organizations = [...new Set(subjects.map(({ organizationId }) => organizationId))];
   const templates = await db
     .selectFrom('operation_templates')
-    .select(['organization_id', 'name', 'approval'])
+    .select(['organization_id', 'name', 'approval', 'definition'])
     .where('organization_id', 'in', organizations)
-    .where('approval', 'is not', null)
+    .where('name', 'in', [...new Set(subjects.map(({ record }) => record.operationTemplate ?? ''))])
     .execute();
   const entries = await db
     .selectFrom('catalog_entries')
@@ -69,22 +46,21 @@ export async function requirementsOf(
   const byTemplate = new Map(templates.map((row) => [`${row.organization_id} ${row.name}`, row.approval]));
   const byEntry = new Map(entries.map((row) => [`${row.organization_id} ${row.name}`, row.approval]));
   const namespaces = new Map(clusters.map((row) => [row.id, namesIn(row.approval_namespaces ?? '[]')]));
-  return subjects.map(({ organizationId, clusterId, record }) => {
+  const written = Map.groupBy(templates, (row) => row.organization_id);
+  const definitions = new Map(
+    [...written].map(([id, rows]) => [id, rows.map(({ definition }) => readDefinition(definition))]),
+  );
+  const effects = await effectsOf(db, subjects, (organizationId) => definitions.get(organizationId) ?? []);
+  return subjects.map(({ organizationId, clusterId, record }, index) => {
     if (record.cancel === true) return undefined;
-    const { action, operationTemplate, catalogEntry } = record;
-    const about = [record.namespace, record.targetNamespace, record.targetRef?.namespace];
-    const isInstalled = action === 'install' || action === 'update';
-    const named =
-      action === 'operate'
-        ? byTemplate.get(`${organizationId} ${operationTemplate ?? ''}`)
-        : isInstalled
-          ? byEntry.get(`${organizationId} ${catalogEntry ?? ''}`)
-          : undefined;
+    const { namespaces: about = [], catalogEntries = [] } = effects[index] ?? {};
+    const named = [
+      record.action === 'operate' ? byTemplate.get(`${organizationId} ${record.operationTemplate ?? ''}`) : undefined,
+      ...catalogEntries.map((name) => byEntry.get(`${organizationId} ${name}`)),
+    ];
     return joined([
-      ...(typeof named === 'string' ? [parseRequired(JSON.parse(named))] : []),
-      ...(about.some((name) => name !== undefined && namespaces.get(clusterId)?.includes(name) === true)
-        ? [OF_NAMESPACE]
-        : []),
+      ...named.flatMap((text) => (typeof text === 'string' ? [parseRequired(JSON.parse(text))] : [])),
+      ...(about.some((name) => namespaces.get(clusterId)?.includes(name) === true) ? [OF_NAMESPACE] : []),
     ]);
   });
 }

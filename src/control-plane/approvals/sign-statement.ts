@@ -7,10 +7,11 @@ import type { PayloadSigner } from '../payload-signer.ts';
 import { lockApproval, updateApproval } from '../store/approvals.ts';
 import { raiseConfigRevision } from '../store/clusters.ts';
 import type { Store } from '../store/open-store.ts';
-import type { ApprovalRow, Database, IntentRow, IntentState } from '../store/schema.ts';
+import type { ApprovalRow, Database, IntentRow } from '../store/schema.ts';
 import { configTopic, DELIVERY_TOPIC } from '../topics.ts';
 import type { Wakeups } from '../wakeups.ts';
 import { release } from './carry-out.ts';
+import { statementIsNeeded } from './statement-is-needed.ts';
 
 export interface SignStatementDeps {
   readonly store: Store;
@@ -19,32 +20,28 @@ export interface SignStatementDeps {
   readonly signer: Pick<PayloadSigner, 'approve'>;
 }
 
-/** States of an intent in which its statement may still be needed. */
-export const NEEDS_STATEMENT: readonly IntentState[] = ['accepted', 'proposed', 'delivered', 'applied', 'failed'];
-
 /**
  * Signs the statement of what was approved, and lets its intent be delivered with it. Outside of any transaction, since
  * unsealing the key takes time; whoever comes second, and a second time after a crash, changes nothing. A key that was revoked
- * meanwhile signs nothing that counts: it is signed again at the next look.
+ * meanwhile signs nothing that counts: it is signed again at the next look. What was cancelled meanwhile, or has ended, is
+ * not stored and goes nowhere.
  */
 export async function signStatement(deps: SignStatementDeps, id: string): Promise<void> {
   const { store, wakeups, signer, clock } = deps;
   const row = await store.db.selectFrom('approvals').selectAll().where('id', '=', id).executeTakeFirst();
   if (row === undefined || !isUnsigned(row, clock.now())) return;
-  const intent = await store.db
-    .selectFrom('intents')
-    .selectAll()
-    .where('id', '=', row.intent_id)
-    .executeTakeFirstOrThrow();
-  if (intent.action === 'uninstall' || !NEEDS_STATEMENT.includes(intent.state)) return;
+  const intent = await intentInNeed(store.db, row.intent_id);
+  if (intent === undefined) return;
   const { statement, kid } = await signer.approve(claimsOf(row, intent));
   const stored = await store.write(async (trx) => {
     const locked = await lockApproval(trx, id);
     if (locked === undefined || !isUnsigned(locked, clock.now())) return 'nothing';
     const key = await trx.selectFrom('signing_keys').select('revoked_at').where('kid', '=', kid).executeTakeFirst();
     if (key === undefined || key.revoked_at !== null) return 'nothing';
+    const still = await intentInNeed(trx, row.intent_id);
+    if (still === undefined) return 'nothing';
     await updateApproval(trx, id, { statement, statement_kid: kid });
-    return await handOn(trx, row.intent_id, locked, statement);
+    return await handOn(trx, still, locked, statement);
   });
   if (stored === 'config') wakeups.notify(configTopic(row.cluster_id));
   if (stored !== 'nothing') wakeups.notify(DELIVERY_TOPIC);
@@ -53,27 +50,28 @@ export async function signStatement(deps: SignStatementDeps, id: string): Promis
 /** Where the statement travels: with the object that is still to be delivered, or by the configuration of the cluster. */
 async function handOn(
   trx: Kysely<Database>,
-  intentId: string,
+  intent: IntentRow,
   row: ApprovalRow,
   statement: string,
 ): Promise<'object' | 'config'> {
-  const intent = await trx
-    .selectFrom('intents')
-    .select(['state', 'awaits_approval', 'render_inputs'])
-    .where('id', '=', intentId)
-    .executeTakeFirstOrThrow();
   if (intent.awaits_approval === 1 && intent.state === 'accepted') {
     const inputs = { ...inputsIn(intent), approval: { required: true, statement } };
     await trx
       .updateTable('intents')
       .set({ render_inputs: JSON.stringify(inputs) })
-      .where('id', '=', intentId)
+      .where('id', '=', intent.id)
       .execute();
-    await release(trx, intentId);
+    await release(trx, intent.id);
     return 'object';
   }
   await raiseConfigRevision(trx, row.cluster_id);
   return 'config';
+}
+
+/** Undefined: nothing becomes of it any more. */
+async function intentInNeed(db: Kysely<Database>, id: string): Promise<IntentRow | undefined> {
+  const query = db.selectFrom('intents').selectAll().where('id', '=', id);
+  return await query.where(statementIsNeeded()).executeTakeFirst();
 }
 
 export function inputsIn({ render_inputs: text }: Pick<IntentRow, 'render_inputs'>): RenderInputs {

@@ -6,7 +6,8 @@ import { reviewsOfApprovals } from '../store/approvals.ts';
 import { proposalsOfIntents, UNDECIDED } from '../store/proposals.ts';
 import type { ApprovalReviewRow, ApprovalRow, ClusterRow, Database, IntentRow, ProposalRow } from '../store/schema.ts';
 import { ONLY_REVISION, type ApprovalStanding } from './decide-approval.ts';
-import { joined, requirementIn, requirementsOf, subjectOf } from './requirements.ts';
+import { subjectOf } from './effects.ts';
+import { joined, requirementIn, requirementsOf } from './requirements.ts';
 
 type ApprovedCluster = Pick<
   ClusterRow,
@@ -57,6 +58,7 @@ export async function approvalStandings(
         cluster,
         reviewRows,
         state: row.state,
+        endReason: row.reason,
         requestedBy: row.requested_by,
         requestedWith: row.requested_with,
         specHash: row.spec_hash,

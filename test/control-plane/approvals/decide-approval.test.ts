@@ -14,6 +14,7 @@ const HOLDERS: Holders = new Map(
 function standing(change: Partial<ApprovalStanding> = {}): ApprovalStanding {
   return {
     state: 'pending',
+    endReason: null,
     requestedBy: 'anna',
     requestedWith: 't-anna',
     specHash: 'h',

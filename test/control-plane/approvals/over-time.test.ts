@@ -36,7 +36,7 @@ describe('with time', () => {
     ]);
     expect(await cluster.act(id, 'approve', 'bert')).toMatchObject({
       status: 409,
-      body: { message: expect.stringContaining('it is expired; ask for it anew') },
+      body: { message: expect.stringContaining('it is expired (not given by') },
     });
     expect(cluster.jobs(id)).toEqual([]);
   });

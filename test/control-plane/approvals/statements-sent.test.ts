@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
+import { registerAgent } from '../admin/running-agent.ts';
+import { RunningControlPlane } from '../running-control-plane.ts';
+import { storeApproval } from './stored-approval.ts';
+
+let plane: RunningControlPlane;
+
+beforeAll(async () => {
+  plane = await RunningControlPlane.start();
+});
+afterAll(async () => await plane[Symbol.asyncDispose]());
+
+/** Approved by a merge and delivered, with this instead of a statement. */
+function storeStatement(
+  clusterId: string,
+  name: string,
+  { state, action, hour }: { readonly state: string; readonly action: string; readonly hour: number },
+): void {
+  const { intent, approval } = storeApproval(plane, clusterId, name);
+  plane.execute(
+    "UPDATE intents SET state = ?, action = ?, awaits_approval = NULL, delivered_at = '2026-01-01T00:00:00.000Z' WHERE id = ?",
+    state,
+    action,
+    intent,
+  );
+  plane.execute(
+    "UPDATE approvals SET state = 'approved', statement = ?, statement_expires_at = ? WHERE id = ?",
+    name,
+    `2999-01-01T0${hour}:00:00.000Z`,
+    approval,
+  );
+}
+
+it.for(['operate', 'install'])(
+  'what failed (%s) takes the place of no statement that is waited for',
+  async (action) => {
+    const slug = `many-${action}`;
+    const id = await plane.newCluster(slug, { connectivityMode: 'pull' });
+    const agent = await registerAgent(plane, slug);
+    for (let n = 0; n < 64; n += 1) storeStatement(id, `failed-${n}`, { state: 'failed', action, hour: 1 });
+    storeStatement(id, 'next', { state: 'delivered', action, hour: 3 });
+    storeStatement(id, 'first', { state: 'applied', action, hour: 2 });
+    const { approvals } = (await agent.get('/api/agent/config?wait=0')).body as AgentConfig;
+    const failed = approvals?.statements.filter((name) => name.startsWith('failed-')) ?? [];
+    expect(approvals?.statements.slice(0, 2)).toEqual(['first', 'next']);
+    // An install that failed may be tried again by its operator.
+    expect(failed).toHaveLength(action === 'install' ? 62 : 0);
+  },
+);
