@@ -1,8 +1,8 @@
 import type { ApplicationInstance } from '../resources/application-instance.ts';
-import type { KubeObject } from '../resources/kube-object.ts';
 import { APPROVAL_REQUIRED_ANNOTATION } from '../resources/labels.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import { NO_APPROVALS } from './cluster-policy.ts';
+import { otherNamespacesOf } from './other-namespaces.ts';
 import { allowAtControlPlane, type PolicySituation } from './policy-violation.ts';
 
 /** What an approval can be about. */
@@ -40,16 +40,18 @@ function needOfPolicy(object: Approvable, { policy }: Pick<PolicySituation, 'pol
   } else if (catalogEntries.includes(object.spec.catalogEntry)) {
     return byPolicy(`catalog entry ${object.spec.catalogEntry}`);
   }
-  const listed = namespacesOf(object).find((name) => namespaces.includes(name));
+  const listed = [object.metadata.namespace ?? '', ...otherNamespacesOf(object, policy)].find((name) =>
+    namespaces.includes(name),
+  );
   return listed === undefined ? undefined : byPolicy(`whatever is done in namespace ${listed}`);
 }
 
 function needOfNamespace({
   namespace,
-  elsewhere,
+  elsewhere = [],
   policy,
 }: Pick<PolicySituation, 'namespace' | 'elsewhere' | 'policy'>): ApprovalNeed | undefined {
-  const asking = [namespace, elsewhere].find(
+  const asking = [namespace, ...elsewhere].find(
     (one) => one?.metadata.annotations?.[APPROVAL_REQUIRED_ANNOTATION] === 'true',
   );
   if (asking === undefined) return undefined;
@@ -58,21 +60,4 @@ function needOfNamespace({
     why: `namespace ${name} asks for approvals (annotation ${APPROVAL_REQUIRED_ANNOTATION})`,
     unknown: `the control plane does not see that annotation: ${allowAtControlPlane(policy, 'approvalNamespaces')} (${name}), and the intent is asked for anew`,
   };
-}
-
-/** Where it is, and where it has its effect. */
-function namespacesOf(object: Approvable): readonly string[] {
-  const other = otherNamespaceOf(object);
-  const { namespace = '' } = object.metadata;
-  return other === undefined ? [namespace] : [namespace, other];
-}
-
-/** The namespace that the object is about, where that is not the one that it is in. */
-export function otherNamespaceOf(object: KubeObject & { readonly spec: object }): string | undefined {
-  const { targetNamespace, targetRef } = object.spec as {
-    readonly targetNamespace?: string;
-    readonly targetRef?: { readonly namespace?: string };
-  };
-  const other = targetNamespace ?? targetRef?.namespace;
-  return other === object.metadata.namespace ? undefined : other;
 }

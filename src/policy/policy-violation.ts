@@ -15,8 +15,8 @@ export interface PolicyViolation {
 export interface PolicySituation {
   /** The namespace that the object is in; undefined when there is none by that name, as far as known. */
   readonly namespace: KubeObject | undefined;
-  /** The namespace that the object is about, where that is another one and there is one by that name. */
-  readonly elsewhere?: KubeObject;
+  /** The other namespaces that the object is about (`otherNamespacesOf`), as far as there are ones by these names. */
+  readonly elsewhere?: readonly KubeObject[];
   readonly policy: ClusterPolicy;
   readonly now: Date;
   /** What the object was, at an update; of an instance under reconcile: as it was released. */

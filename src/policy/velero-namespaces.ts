@@ -5,7 +5,7 @@ import {
 } from '../operation-templates/built-in/velero-namespaces.ts';
 import { builtInParameters, resolveTemplate, type ResolvedTemplate } from '../operation-templates/resolve-template.ts';
 import type { Operation } from '../resources/operation.ts';
-import type { PolicySituation } from './policy-violation.ts';
+import type { ClusterPolicy } from './cluster-policy.ts';
 
 /**
  * The namespaces that an operation names to Velero by one of the two templates, or by a template of an admin's that runs it.
@@ -14,7 +14,7 @@ import type { PolicySituation } from './policy-violation.ts';
 export function veleroNamespaces(
   runs: 'velero-backup' | 'velero-restore',
   { spec }: Pick<Operation, 'spec'>,
-  { policy }: Pick<PolicySituation, 'policy'>,
+  { policy }: { readonly policy: Pick<ClusterPolicy, 'templateDefinitions'> },
 ): readonly NamedNamespace[] {
   const resolved = resolveTemplate(spec.template, policy.templateDefinitions ?? []);
   return resolved?.runs === runs ? namedNamespaces(readable(resolved, spec.parameters ?? {})) : [];

@@ -1,19 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { approvalNeed, otherNamespaceOf } from '../../src/policy/approval-need.ts';
+import { approvalNeed } from '../../src/policy/approval-need.ts';
 import { checkApplicationInstance } from '../../src/policy/check-application-instance.ts';
 import { checkOperation } from '../../src/policy/check-operation.ts';
 import { NO_APPROVALS, type ApprovalPolicy } from '../../src/policy/cluster-policy.ts';
+import { otherNamespacesOf } from '../../src/policy/other-namespaces.ts';
 import type { PolicySituation } from '../../src/policy/policy-violation.ts';
 import { anInstance, aNamespace, aPolicy, CLUSTER_ID } from '../reconcile/manifests.ts';
 import { anOperation, approved, approvedInstance, claimsFor, controlPlaneKey, NOW, sign } from './signed-approval.ts';
 
 const asking = aNamespace('shop', { annotations: { 'ops.service.io/approval-required': 'true' } });
+const OF_BANK = {
+  name: 'of-bank',
+  run: { template: 'velero-backup', parameters: { includedNamespaces: ['bank'] } },
+};
 const intent = { annotations: { 'app.service.io/intent-id': 'int-7' } };
 
 function situation(approvals: Partial<ApprovalPolicy> = {}, change: Partial<PolicySituation> = {}): PolicySituation {
   const policy = aPolicy({
     allowedNamespaces: ['shop', 'bank'],
     operationTemplates: ['velero-backup', 'scale'],
+    templateDefinitions: [OF_BANK],
     signingKeys: [controlPlaneKey.publicJwk],
     approvals: { ...NO_APPROVALS, ...approvals },
   });
@@ -58,9 +64,22 @@ describe('an approval is needed', () => {
       'by the annotation of where it goes to',
       [
         anInstance({ namespace: 'bank', spec: { targetNamespace: 'shop' } }),
-        situation({}, { namespace: aNamespace('bank'), elsewhere: asking }),
+        situation({}, { namespace: aNamespace('bank'), elsewhere: [asking] }),
       ],
       'namespace shop asks for approvals',
+    ],
+    [
+      'by what a restore writes to',
+      [
+        anOperation({ template: 'velero-restore', parameters: { backup: 'b', namespaceMapping: { shop: 'bank' } } }),
+        situation({ namespaces: ['bank'] }),
+      ],
+      'whatever is done in namespace bank',
+    ],
+    [
+      'by what a backup of an own template reads',
+      [anOperation({ template: 'of-bank', parameters: {} }), situation({ namespaces: ['bank'] })],
+      'whatever is done in namespace bank',
     ],
   ];
   it.each(cases)('%s', (_, given, why) => {
@@ -173,10 +192,21 @@ describe('an approval that came apart', () => {
   });
 });
 
-it('the other namespace is that of the target, where it differs', () => {
-  expect(otherNamespaceOf(anInstance())).toBeUndefined();
-  expect(otherNamespaceOf(anInstance({ spec: { targetNamespace: 'shop' } }))).toBeUndefined();
-  expect(otherNamespaceOf(anInstance({ spec: { targetNamespace: 'bank' } }))).toBe('bank');
-  const targetRef = { kind: 'Deployment', name: 'web', namespace: 'bank' };
-  expect(otherNamespaceOf(anOperation({ targetRef }))).toBe('bank');
+describe('the other namespaces are', () => {
+  const none = {};
+
+  it('those of the target, where it differs', () => {
+    expect(otherNamespacesOf(anInstance(), none)).toEqual([]);
+    expect(otherNamespacesOf(anInstance({ spec: { targetNamespace: 'shop' } }), none)).toEqual([]);
+    expect(otherNamespacesOf(anInstance({ spec: { targetNamespace: 'bank' } }), none)).toEqual(['bank']);
+    const targetRef = { kind: 'Deployment', name: 'web', namespace: 'bank' };
+    expect(otherNamespacesOf(anOperation({ targetRef }), none)).toEqual(['bank']);
+  });
+
+  it('all that Velero is let at, each once, and not what another template calls alike', () => {
+    const parameters = { includedNamespaces: ['shop', 'yard'], namespaceMapping: { yard: 'bank', vault: 'shop' } };
+    const named = ['yard', 'bank', 'vault'];
+    expect(otherNamespacesOf(anOperation({ template: 'velero-restore', parameters }), none)).toEqual(named);
+    expect(otherNamespacesOf(anOperation({ template: 'run-job', parameters }), none)).toEqual([]);
+  });
 });

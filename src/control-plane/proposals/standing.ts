@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import { requirementIn, requirementsOf, subjectOf } from '../approvals/requirements.ts';
+import { subjectOf } from '../approvals/effects.ts';
+import { requirementIn, requirementsOf } from '../approvals/requirements.ts';
 import { gitSettingsOf, strictest, type RequiredApprovals } from '../git/git-settings.ts';
 import { listAdminTokens } from '../store/admin-tokens.ts';
 import { approvalsOfIntents } from '../store/approvals.ts';

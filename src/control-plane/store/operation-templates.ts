@@ -158,6 +158,7 @@ function readTemplate(row: OperationTemplateRow): StoredOperationTemplate {
   };
 }
 
-function readDefinition(json: string): OperationTemplateDefinition {
+/** Of the column `definition`. */
+export function readDefinition(json: string): OperationTemplateDefinition {
   return parseExactJson(json) as OperationTemplateDefinition;
 }

@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type ExpressionBuilder, type Kysely } from 'kysely';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 import { APPLICATION_INSTANCE_KIND } from '../../resources/application-instance.ts';
 import type { Database } from './schema.ts';
@@ -41,21 +41,7 @@ export async function listStandingInstances(
     .where('standing.catalog_entry', 'is not', null)
     .where('standing.state', '<>', 'removed')
     .where(hasReached('standing'))
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('intents as newer')
-            .select('newer.id')
-            .whereRef('newer.cluster_id', '=', 'standing.cluster_id')
-            .whereRef('newer.target_kind', '=', 'standing.target_kind')
-            .whereRef('newer.namespace', '=', 'standing.namespace')
-            .whereRef('newer.name', '=', 'standing.name')
-            .whereRef('newer.generation', '>', 'standing.generation')
-            .where(hasReached('newer')),
-        ),
-      ),
-    )
+    .where((eb) => eb.not(isFollowed(eb)))
     .orderBy('standing.cluster_id')
     .orderBy('standing.namespace')
     .orderBy('standing.name')
@@ -73,6 +59,62 @@ export async function listStandingInstances(
     const version = chartVersion === undefined ? {} : { version: chartVersion };
     return { cluster: { id, slug }, namespace, name, catalogEntry: entry, ...version };
   });
+}
+
+export interface InstanceName {
+  readonly clusterId: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What an intent says of an instance. */
+export interface PresentInstance extends InstanceName {
+  readonly catalogEntry?: string;
+  readonly targetNamespace?: string;
+}
+
+/** Of each of the instances: what the newest intent of it that reached its cluster says, and those after it that may yet. */
+export async function presentInstances(
+  db: Kysely<Database>,
+  names: readonly InstanceName[],
+): Promise<PresentInstance[]> {
+  if (names.length === 0) return [];
+  const rows = await db
+    .selectFrom('intents as standing')
+    .select(['standing.cluster_id', 'standing.namespace', 'standing.name', 'standing.record'])
+    .where('standing.target_kind', '=', APPLICATION_INSTANCE_KIND)
+    .where('standing.catalog_entry', 'is not', null)
+    .where('standing.cluster_id', 'in', [...new Set(names.map(({ clusterId }) => clusterId))])
+    .where('standing.namespace', 'in', [...new Set(names.map(({ namespace }) => namespace))])
+    .where('standing.name', 'in', [...new Set(names.map(({ name }) => name))])
+    .where((eb) => eb.or([eb('standing.state', 'in', ['accepted', 'proposed']), hasReached('standing')]))
+    .where((eb) => eb.not(isFollowed(eb)))
+    .execute();
+  return rows.map(({ cluster_id: clusterId, namespace, name, record }) => {
+    const { catalogEntry, targetNamespace } = JSON.parse(record) as IntentRecord;
+    return {
+      clusterId,
+      namespace,
+      name,
+      ...(catalogEntry === undefined ? {} : { catalogEntry }),
+      ...(targetNamespace === undefined ? {} : { targetNamespace }),
+    };
+  });
+}
+
+/** A newer intent of the instance has reached the cluster. */
+function isFollowed(eb: ExpressionBuilder<Database & { standing: Database['intents'] }, 'standing'>) {
+  return eb.exists(
+    eb
+      .selectFrom('intents as newer')
+      .select('newer.id')
+      .whereRef('newer.cluster_id', '=', 'standing.cluster_id')
+      .whereRef('newer.target_kind', '=', 'standing.target_kind')
+      .whereRef('newer.namespace', '=', 'standing.namespace')
+      .whereRef('newer.name', '=', 'standing.name')
+      .whereRef('newer.generation', '>', 'standing.generation')
+      .where(hasReached('newer')),
+  );
 }
 
 function hasReached(alias: 'standing' | 'newer') {

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPolicy } from '../../policy/cluster-policy.ts';
 import type { DeletedRecord } from '../../reconcile/inventory-record.ts';
-import { otherNamespaceOf } from '../../policy/approval-need.ts';
 import { checkApplicationInstance } from '../../policy/check-application-instance.ts';
 import { checkOperation } from '../../policy/check-operation.ts';
 import type { OperatorAccounts } from '../../policy/operator-accounts.ts';
 import { operatorFieldIsChanged } from '../../policy/operator-field-is-changed.ts';
+import { otherNamespacesOf } from '../../policy/other-namespaces.ts';
 import { refusalText, type PolicySituation, type PolicyViolation } from '../../policy/policy-violation.ts';
 import { sourceIsStale } from '../../reconcile/stale-source.ts';
 import { writesArePaused } from '../../reconcile/write-checks.ts';
@@ -66,7 +66,7 @@ export async function decideReview(request: AdmissionRequest, view: ReviewView):
   if (judged === undefined) return warned('service-operator cannot read this spec, so it was not judged');
   const old = before === undefined ? undefined : asJudged(kind, before)?.object;
   const situation: PolicySituation = {
-    ...namespacesFor(judged.object, namespaces),
+    ...namespacesFor(judged.object, policy, namespaces),
     policy,
     now: view.now(),
     ...(view.usedBy === undefined ? {} : { usedBy: view.usedBy }),
@@ -108,14 +108,11 @@ function asCreated({ metadata, ...object }: KubeObject, isPushed: boolean): Kube
 
 function namespacesFor(
   object: Judged['object'],
+  policy: ClusterPolicy,
   namespaces: (name: string) => KubeObject | undefined,
 ): Pick<PolicySituation, 'namespace' | 'elsewhere'> {
-  const other = otherNamespaceOf(object);
-  const elsewhere = other === undefined ? undefined : namespaces(other);
-  return {
-    namespace: namespaces(object.metadata.namespace ?? ''),
-    ...(elsewhere === undefined ? {} : { elsewhere }),
-  };
+  const elsewhere = otherNamespacesOf(object, policy).flatMap((name) => namespaces(name) ?? []);
+  return { namespace: namespaces(object.metadata.namespace ?? ''), elsewhere };
 }
 
 async function check(judged: Judged, situation: PolicySituation): Promise<readonly PolicyViolation[]> {

@@ -1,6 +1,6 @@
-import { otherNamespaceOf } from '../../../policy/approval-need.ts';
 import type { PolicySituation } from '../../../policy/policy-violation.ts';
 import { Reason } from '../../../resources/reasons.ts';
+import { namespacesElsewhere } from '../../namespaces-elsewhere.ts';
 import { knownUses, takeApproval } from '../../take-approval.ts';
 import { asReleased } from '../as-released.ts';
 import { isOwned } from '../owned-meta.ts';
@@ -33,14 +33,13 @@ async function situationOf(pass: InstancePass): Promise<PolicySituation> {
   const { instance, release, namespace, policy, deps, watches, signal } = pass;
   const before = release !== undefined && isOwned(release, instance) ? asReleased(instance, release) : undefined;
   const releasedSpec = releasedSpecOf(instance, release);
-  const other = otherNamespaceOf(instance);
-  const elsewhere = other === undefined ? undefined : await watches.namespaces.get(undefined, other, signal);
+  const elsewhere = await namespacesElsewhere(watches.namespaces, instance, policy, signal);
   return {
     namespace,
     policy,
     now: deps.clock.now(),
     ...knownUses(deps.approvals),
-    ...(elsewhere === undefined ? {} : { elsewhere }),
+    elsewhere,
     ...(before === undefined ? {} : { before }),
     ...(releasedSpec === undefined ? {} : { releasedSpec }),
   };
