@@ -76,6 +76,8 @@ describe('docs/channel.md', () => {
       told_by: '',
       told_at: at,
       event_seq: 1,
+      object_key: null,
+      standing: null,
     });
     expect(JSON.parse(sent)).toEqual(shown);
   });

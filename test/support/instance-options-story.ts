@@ -27,7 +27,6 @@ export const OPTIONS_TOLD = [
   'HelmReleaseRolledBack shop/web 6.6.1 was rolled back',
   'HelmReleaseUpgraded shop/web 6.6.1 was upgraded',
   'CredentialRotated credential rotated',
-  'HelmReleaseUpgraded shop/web 6.6.1 was upgraded',
   'Uninstalled shop/db was uninstalled',
 ].toSorted();
 

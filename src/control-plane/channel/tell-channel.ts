@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Insertable, Kysely } from 'kysely';
-import type { ChannelNews } from '../../events/ingest/channel-news.ts';
-import { insertMessages, recentMessages } from '../store/channel-messages.ts';
+import type { ChannelNews, Standing } from '../../events/ingest/channel-news.ts';
+import { insertMessages, recentMessages, standingsOf } from '../store/channel-messages.ts';
 import { queueMessages } from '../store/channel-outbox.ts';
 import type { ChannelMessageRow } from '../store/channel-rows.ts';
 import type { ClusterRow, Database } from '../store/schema.ts';
@@ -32,6 +32,8 @@ export async function tellChannel(
   for (const told of await recentMessages(trx, cluster.id, new Date(Date.parse(receivedAt) - RECENT_MS))) {
     known.set(outcomeOf(told), [...(known.get(outcomeOf(told)) ?? []), told]);
   }
+  const objects = news.flatMap(({ standing }) => (standing === undefined ? [] : [standing.object]));
+  const standings = await standingsOf(trx, cluster.id, objects);
   const rows: NewMessage[] = [];
   for (const item of news) {
     const version = versions.get(item.intentId ?? '');
@@ -47,10 +49,14 @@ export async function tellChannel(
       told_by: item.toldBy,
       told_at: item.toldAt ?? receivedAt,
       event_seq: item.eventSeq,
+      object_key: item.standing?.object ?? null,
+      standing: item.standing === undefined ? null : standingText(item.standing),
     };
+    if (item.standing !== undefined && !isNews(item.standing, standings)) continue;
     const same = known.get(outcomeOf(row)) ?? [];
     if (same.some((other) => isTwin(row, other))) continue;
     known.set(outcomeOf(row), [...same, row]);
+    if (item.standing !== undefined) standings.get(item.standing.object)?.unshift(standingText(item.standing));
     rows.push(row);
   }
   const inserted = await insertMessages(trx, rows);
@@ -71,6 +77,26 @@ function isTwin(row: Told, other: Told): boolean {
 /** What two writers say of one rotation is worded by each. */
 function outcomeOf({ reason, text }: Pick<Told, 'reason' | 'text'>): string {
   return reason === 'CredentialRotated' ? reason : `${reason} ${text}`;
+}
+
+/**
+ * A success is news unless it was told since the last failure, and the other way round: so a release that is looked at anew
+ * tells nothing, and one that failed and came back is told of again, even where it is the very revision from before.
+ *
+ * @param standings what each object was told to be, the newest first
+ */
+function isNews(standing: Standing, standings: ReadonlyMap<string, readonly string[]>): boolean {
+  const told = standings.get(standing.object) ?? [];
+  const turn = told.findIndex((other) => !other.startsWith(sideOf(standing)));
+  return !told.slice(0, turn === -1 ? undefined : turn).includes(standingText(standing));
+}
+
+function standingText(standing: Standing): string {
+  return `${sideOf(standing)} ${createHash('sha256').update(standing.outcome).digest('base64url')}`;
+}
+
+function sideOf({ isGood }: Standing): 'good' | 'bad' {
+  return isGood ? 'good' : 'bad';
 }
 
 /** Receivers see it as the id of the message: it is the same at each attempt, and after a restored backup too. */

@@ -1,4 +1,4 @@
-import type { Insertable, Kysely } from 'kysely';
+import { sql, type Insertable, type Kysely } from 'kysely';
 import { bulkInsert } from './bulk-insert.ts';
 import type { ChannelMessageRow } from './channel-rows.ts';
 import type { Database } from './schema.ts';
@@ -10,6 +10,8 @@ type NewMessage = Omit<Insertable<ChannelMessageRow>, 'id'>;
 
 /** Recent messages of one cluster that are looked at for the same outcome; a cluster tells a few an hour. */
 const MAX_RECENT = 200;
+/** What was told of one object that is looked at; what it is now is told by a few. */
+const MAX_STANDINGS = 50;
 
 const insertNew = bulkInsert<NewMessage, { readonly id: number }>(
   [
@@ -24,6 +26,8 @@ const insertNew = bulkInsert<NewMessage, { readonly id: number }>(
     'told_by',
     'told_at',
     'event_seq',
+    'object_key',
+    'standing',
   ],
   (trx, rows) =>
     trx
@@ -53,6 +57,32 @@ export async function recentMessages(
     .orderBy('at', 'desc')
     .limit(MAX_RECENT)
     .execute();
+}
+
+/** What objects of a cluster were told to be: of each its last standings, the newest first. */
+export async function standingsOf(
+  trx: Kysely<Database>,
+  clusterId: string,
+  objects: readonly string[],
+): Promise<Map<string, string[]>> {
+  const known = new Map<string, string[]>(objects.map((object) => [object, []]));
+  if (known.size === 0) return known;
+  const rows = await trx
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('channel_messages')
+        .select(['object_key', 'standing'])
+        .select(sql<number>`row_number() OVER (PARTITION BY object_key ORDER BY id DESC)`.as('age'))
+        .where('cluster_id', '=', clusterId)
+        .where('object_key', 'in', [...known.keys()])
+        .as('told'),
+    )
+    .select(['object_key', 'standing'])
+    .where('age', '<=', MAX_STANDINGS)
+    .orderBy('age')
+    .execute();
+  for (const { object_key: object, standing } of rows) if (standing !== null) known.get(object ?? '')?.push(standing);
+  return known;
 }
 
 export interface MessageFilter {

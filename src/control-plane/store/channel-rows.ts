@@ -17,6 +17,9 @@ export interface ChannelMessageRow {
   told_by: string;
   told_at: string;
   event_seq: number | null;
+  /** Of a deploy: which object it is of, and `good` or `bad` with the digest of its outcome; see `Standing`. */
+  object_key: string | null;
+  standing: string | null;
 }
 
 /** Where an organization's channel is also sent. Address and key are secrets. */

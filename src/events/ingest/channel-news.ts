@@ -18,6 +18,17 @@ export interface ChannelNews {
   readonly toldAt: string | undefined;
   readonly intentId: string | undefined;
   readonly eventSeq: number;
+  /** How a deploy stands; absent for what is no state of an application. */
+  readonly standing?: Standing;
+}
+
+/** What an application is said to be, so that the same is not told again as long as nothing else became of it. */
+export interface Standing {
+  /** UID of the object, or its kind, namespace and name. */
+  readonly object: string;
+  readonly isGood: boolean;
+  /** The same for the same outcome, whichever condition says it and whenever; JSON of what it consists of. */
+  readonly outcome: string;
 }
 
 /**
@@ -25,7 +36,10 @@ export interface ChannelNews {
  * heartbeat tells nothing new: it repeats the conditions that were reported when they came about.
  *
  * The identity leaves the generation out where the condition has a transition time: a spec change that changes nothing
- * visible is reported under another key (decisions, "Events") and is no second outcome.
+ * visible is reported under another key (decisions, "Events") and is no second outcome. A transition alone is none either:
+ * a release that was suspended, waited, or was looked at anew becomes Ready once more, and nothing was deployed. What is new
+ * of an application is told by `Standing`: success by its words, which have the Helm revision in them, and failure by its
+ * words and the intent (or change of spec) that met it.
  */
 export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[] {
   if (event.kind === 'ClusterHeartbeat') return [];
@@ -33,9 +47,10 @@ export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[
     const { reason = '', message = '' } = condition;
     const known = CHANNEL_REASONS.get(reason);
     if (known === undefined) return [];
+    const standing = standingOf(event, condition);
     return [
       {
-        identity: identityOf(event.resourceRef, condition),
+        identity: identityOf(event, condition, standing),
         category: known.category,
         reason,
         resourceRef: event.resourceRef,
@@ -44,12 +59,24 @@ export function channelNewsOf(event: AgentEvent, eventSeq: number): ChannelNews[
         toldAt: event.timestamp,
         intentId: event.source?.intentId,
         eventSeq,
+        ...(standing === undefined ? {} : { standing }),
       },
     ];
   });
 }
 
-function identityOf(ref: ResourceRef, { type, reason = '', message = '', lastTransitionTime }: Condition): string {
-  const when = lastTransitionTime ?? ref.generation ?? null;
-  return JSON.stringify([resourceKey(ref), type, reason, message, when]);
+function identityOf({ resourceRef, source }: AgentEvent, condition: Condition, standing: Standing | undefined): string {
+  const { type, reason = '', message = '', lastTransitionTime } = condition;
+  const when = lastTransitionTime ?? resourceRef.generation ?? null;
+  // A condition that stays False keeps its time, whichever intent fails next.
+  const metBy = standing?.isGood === false && source?.intentId !== undefined ? [source.intentId] : [];
+  return JSON.stringify([resourceKey(resourceRef), type, reason, message, when, ...metBy]);
+}
+
+function standingOf({ resourceRef, source }: AgentEvent, condition: Condition): Standing | undefined {
+  if (resourceRef.kind !== 'ApplicationInstance') return undefined;
+  const { type, status, reason = '', message = '' } = condition;
+  const isGood = type === 'Ready' && status === 'True';
+  const metBy = isGood ? [] : [source?.intentId ?? resourceRef.generation ?? null];
+  return { object: resourceKey(resourceRef), isGood, outcome: JSON.stringify([reason, message, ...metBy]) };
 }

@@ -47,10 +47,53 @@ describe('the discussion channel', () => {
     expect(await world.texts()).toHaveLength(1);
   });
 
-  it('is told again when the same happens again', async () => {
+  it('is told nothing new by a release that becomes Ready once more without having been released', async () => {
     await using world = await ChannelWorld.start();
-    await world.post([outcome({ reason: 'HelmReleaseReady' }), outcome({ reason: 'HelmReleaseReady' })]);
+    const running = { reason: 'HelmReleaseUpgraded', message: 'podinfo 6.6.1 runs as shop/podinfo, Helm revision 2' };
+    await world.post([outcome(running, { source: { intentId: 'int-1' } })]);
+    // Options of another intent, a suspension by hand, a look anew: Ready goes and comes, each time of another transition.
+    await world.post([
+      outcome({ reason: 'Suspended', status: 'False' }),
+      outcome(running, { source: { intentId: 'int-2' }, resourceRef: { ...INSTANCE, generation: 2 } }),
+    ]);
+    await world.post([outcome(running)]);
+    expect(await world.texts()).toHaveLength(1);
+    const next = { ...running, message: 'podinfo 6.6.1 runs as shop/podinfo, Helm revision 3' };
+    await world.post([outcome(next)]);
     expect(await world.texts()).toHaveLength(2);
+  });
+
+  it('is told of a second upgrade to the same version after a failure, even where the revision is the one from before', async () => {
+    await using world = await ChannelWorld.start();
+    const running = { reason: 'HelmReleaseReady', message: 'podinfo 6.5.0 runs as shop/podinfo, Helm revision 1' };
+    const failure = { reason: 'HelmReleaseUpgradeFailed', status: 'False', message: 'no image' } as const;
+    await world.post([outcome(running), outcome(failure, { source: { intentId: 'int-2' } })]);
+    await world.post([outcome(running)]);
+    await world.post([outcome(running)]);
+    expect((await world.texts()).toSorted()).toEqual([
+      'prod-eu: shop/podinfo could not be upgraded: no image',
+      `prod-eu: shop/podinfo is ready: ${running.message}`,
+      `prod-eu: shop/podinfo is ready: ${running.message}`,
+    ]);
+  });
+
+  it('is told of a failure once for each intent that meets it, however long it lasts', async () => {
+    await using world = await ChannelWorld.start();
+    const at = { lastTransitionTime: AT, message: 'no image' };
+    const failure = { ...at, reason: 'HelmReleaseUpgradeFailed', status: 'False' } as const;
+    for (const intentId of ['int-1', 'int-2']) {
+      const about = { source: { intentId }, resourceRef: { ...INSTANCE, generation: intentId === 'int-1' ? 1 : 2 } };
+      await world.post([outcome(failure, about)]);
+      const remedy = { type: 'Degraded', reason: 'HelmReleaseRolledBack', message: 'no image; then: rolled back' };
+      // An hour later: by then nobody would know it for the same by its time.
+      await world.post([outcome(remedy, about), outcome({ ...failure, type: 'Stalled', status: 'True' }, about)]);
+    }
+    expect((await world.texts()).map((text) => text.split(': ')[1] ?? '').toSorted()).toEqual([
+      'shop/podinfo could not be upgraded',
+      'shop/podinfo could not be upgraded',
+      'shop/podinfo was rolled back',
+      'shop/podinfo was rolled back',
+    ]);
   });
 
   it('is told once of a failure that stands in three conditions', async () => {

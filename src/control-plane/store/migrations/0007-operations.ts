@@ -14,6 +14,10 @@ export const operations: Migration = {
     for (const column of ['deprecation', 'credential_sealed', 'credential_info']) {
       await db.schema.alterTable('catalog_entries').addColumn(column, 'text').execute();
     }
+    // What is told of an application, so that the same is not told twice in a row.
+    await db.schema.alterTable('channel_messages').addColumn('object_key', 'text').execute();
+    await db.schema.alterTable('channel_messages').addColumn('standing', 'text').execute();
+    await index(db, 'channel_messages', ['cluster_id', 'object_key', 'id']);
     await catalogEntriesOfIntents(db);
     await operationTemplates(db);
     await approvals(db);
