@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Fault } from '../../protocol/app-error.ts';
+import type { Reason } from '../../resources/reasons.ts';
 
 /** One of the templates that every operator has: what it takes and what may be done with it. What it does is the operator's. */
 export interface BuiltInTemplate {
@@ -12,6 +13,8 @@ export interface BuiltInTemplate {
   readonly isCancellable: boolean;
   /** The kinds of object that `targetRef` may name; none: it takes no target. */
   readonly targets: readonly string[];
+  /** The reason of every failure, however it came about (default: that of each). */
+  readonly failedReason?: Reason;
   /** What the schema cannot say, as faults below the parameters (`/replicas`). */
   readonly faults?: (parameters: Readonly<Record<string, unknown>>, target: OperationTarget | undefined) => Fault[];
 }

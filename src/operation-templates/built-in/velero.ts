@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { NamespaceName, ObjectName } from '../../protocol/names.ts';
+import { Reason } from '../../resources/reasons.ts';
 import { DURATION_PATTERN, oneOf, subdomain } from '../../resources/spec-parts.ts';
 import type { BuiltInTemplate } from './built-in-template.ts';
 
@@ -49,6 +50,7 @@ export const veleroBackup: BuiltInTemplate = {
   isRetryable: true,
   isCancellable: false,
   targets: [],
+  failedReason: Reason.VeleroBackupFailed,
 };
 
 export const VeleroRestoreParameters = Type.Object(
@@ -79,4 +81,5 @@ export const veleroRestore: BuiltInTemplate = {
   isRetryable: false,
   isCancellable: false,
   targets: [],
+  failedReason: Reason.VeleroRestoreFailed,
 };

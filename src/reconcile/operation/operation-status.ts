@@ -4,6 +4,7 @@ import type { Operation, OperationPhase, OperationStatus } from '../../resources
 import { Reason } from '../../resources/reasons.ts';
 import type { Decision, Ending } from './decide-operation.ts';
 import { ENDS } from './operation-standing.ts';
+import { toldFailure } from './told-failure.ts';
 
 /** The status without what the one writer adds of its own (`source`, `observedGeneration`). */
 export type NextStatus = Omit<OperationStatus, 'source' | 'observedGeneration' | 'conditions'> & {
@@ -28,13 +29,14 @@ export function statusAfter(operation: Operation, decision: Told, { now }: Momen
       return { ...before, ...conditionsFor(operation, 'Blocked', blocked(decision.reason, decision.message), now) };
     case 'begin': {
       const { attempt, plan, message } = decision;
-      const { nextTryAt: _due, progress: _progress, ...rest } = before;
+      // Of one that had not begun, whatever stood there was none of ours.
+      const { nextTryAt: _due, progress: _progress, ...rest } = attempt === 1 ? {} : before;
       return {
         ...rest,
         ...conditionsFor(operation, 'Running', running(Reason.OperationRunning, message), now),
         attempts: attempt,
         run: { ...plan, parameters: { ...plan.parameters } },
-        startedAt: before.startedAt ?? now.toISOString(),
+        startedAt: rest.startedAt ?? now.toISOString(),
       };
     }
     case 'retry': {
@@ -64,7 +66,8 @@ export function statusAfter(operation: Operation, decision: Told, { now }: Momen
   }
 }
 
-export function statusAtEnd(operation: Operation, { end, reason, message, outputRef }: Ending, now: Date): NextStatus {
+export function statusAtEnd(operation: Operation, ending: Ending, now: Date): NextStatus {
+  const { end, reason, message, outputRef } = toldFailure(operation, ending);
   const { nextTryAt: _due, stopping: _stopping, progress: _progress, ...before } = kept(operation);
   const hasRun = before.attempts !== undefined && before.attempts > 0;
   const others = ENDS.filter((type) => type !== end).map((type) => notReached(type));
