@@ -1,22 +1,22 @@
-import { parse } from 'yaml';
 import type { ChartVersion } from './chart-versions.ts';
 import { RegistryFault } from './registry-fault.ts';
 
-/** A line may hold an icon. */
-const MAX_LINE = 4 * 1024 * 1024;
-/** Of an index in flow style or JSON, which is read as a whole. */
-const MAX_FLOW = 8 * 1024 * 1024;
+/** Of a line so many characters are kept. It may hold an icon or a whole text; what is looked for is shorter. */
+const MAX_LINE = 1024;
+/** Of an index in flow style or JSON, which is read as a whole: of the smallest values it makes a hundred megabytes. */
+const MAX_FLOW = 2 * 1024 * 1024;
 const MAX_VERSIONS = 20_000;
 
 /** What of a version is kept; an index holds whole descriptions besides. */
-const KEPT = /^(version|appVersion|created|deprecated)\s*:(\s|$)/;
+const KEPT = /^(["']?)(version|appVersion|created|deprecated)\1\s*:(?:\s+(.*))?$/s;
 
 type Place = 'start' | 'top' | 'entries' | 'chart' | 'end' | 'flow';
 
 /**
  * Finds one chart in a Helm repository's `index.yaml` as it comes in, line by line: an index of tens of megabytes is neither
- * held nor parsed, but for the few lines that are about the chart. Block style, as `helm repo index` and every server writes
- * it, is told by its indentation; an index in flow style (JSON is one) is read whole, and so must be shorter.
+ * held nor parsed, but for a few texts of each version of the chart. Whoever writes it is not trusted, so no parser gets to
+ * see any of it, and each piece is dealt with in time linear to its length. Block style, as `helm repo index` and every
+ * server writes it, is told by its indentation; an index in flow style (JSON is one) is read whole, and so must be shorter.
  *
  * ```
  * start ─► top ─► entries ─► chart ─► end        block style
@@ -34,7 +34,7 @@ export class IndexScanner {
   #names = 0;
   #dashes = -1;
   #keys = -1;
-  #items: string[][] = [];
+  #items: Map<string, string>[] = [];
 
   constructor(chart: string) {
     this.#chart = chart;
@@ -51,23 +51,35 @@ export class IndexScanner {
     this.#line(this.#rest);
     if (!this.#sawEntries) throw new RegistryFault('unusable', 'what it answers is not the index of a Helm repository');
     if (!this.#sawChart) throw missing(this.#chart);
-    return this.#items.flatMap((lines) => versionOf(parseItem(lines.join('\n'))));
+    return this.#items.flatMap((item) => versionOf(Object.fromEntries(item)));
   }
 
   #take(text: string): void {
-    this.#rest += text;
-    if (this.#place === 'start' && this.#rest.trimStart().startsWith('{')) this.#place = 'flow';
-    if (this.#place !== 'flow') {
-      const lines = this.#rest.split('\n');
-      this.#rest = lines.pop() ?? '';
-      for (const line of lines) this.#line(line);
-    }
-    if (this.#rest.length > (this.#place === 'flow' ? MAX_FLOW : MAX_LINE)) {
+    if (this.#place === 'start' && /^\s*\{/.test(this.#rest + text.slice(0, MAX_LINE))) this.#place = 'flow';
+    if (this.#place !== 'flow') this.#takeLines(text);
+    else this.#rest += text;
+    if (this.#place === 'flow' && this.#rest.length > MAX_FLOW) {
       throw new RegistryFault(
         'unusable',
         'its index is not in block style (lines), and too large to be read otherwise',
       );
     }
+  }
+
+  #takeLines(text: string): void {
+    let from = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+      this.#grow(text, from, end);
+      this.#line(this.#rest);
+      this.#rest = '';
+      from = end + 1;
+    }
+    this.#grow(text, from, text.length);
+  }
+
+  /** One character more than is kept tells that a line was cut. */
+  #grow(text: string, from: number, end: number): void {
+    this.#rest += text.slice(from, Math.min(end, from + MAX_LINE + 1 - this.#rest.length));
   }
 
   #line(raw: string): void {
@@ -108,15 +120,19 @@ export class IndexScanner {
     if (this.#dashes === -1 && isDash(text)) this.#dashes = column;
     let [at, rest] = [column, text];
     if (column === this.#dashes && isDash(text)) {
-      if (this.#items.push([]) > MAX_VERSIONS) {
+      if (this.#items.push(new Map()) > MAX_VERSIONS) {
         throw new RegistryFault('unusable', `its index has more than ${MAX_VERSIONS} versions of ${this.#chart}`);
       }
       rest = text.slice(1).trimStart();
       at = column + text.length - rest.length;
       this.#keys = rest === '' ? -1 : at;
     } else if (this.#keys === -1) this.#keys = column;
-    const isWhole = rest.startsWith('{');
-    if (at === this.#keys && (KEPT.test(rest) || isWhole)) this.#items.at(-1)?.push(rest);
+    if (at !== this.#keys) return;
+    if (rest.startsWith('{')) throw flowInBlock();
+    const [, , key, value = ''] = KEPT.exec(rest) ?? [];
+    if (key === undefined) return;
+    const scalar = column + text.length > MAX_LINE ? undefined : scalarOf(value);
+    if (scalar !== undefined) this.#items.at(-1)?.set(key, scalar);
   }
 
   #readFlow(): readonly ChartVersion[] {
@@ -156,16 +172,25 @@ function valueOf(text: string, key: string): string | undefined {
   if (spelling === undefined) return undefined;
   const value = text.slice(spelling.length + 1);
   if (value !== '' && !value.startsWith(' ')) return undefined;
-  return value.replace(/\s#.*$/, '').trim();
+  return beforeComment(value);
 }
 
-/** Each scalar as its text: `1.10` is no number here, and a time no date. */
-function parseItem(text: string): unknown {
-  try {
-    return parse(text, { schema: 'failsafe', uniqueKeys: false, logLevel: 'silent', maxAliasCount: 0 });
-  } catch {
-    return undefined;
-  }
+/**
+ * A scalar as its text: `1.10` is no number here, and a time no date. Undefined for all that is not in one line, plain or in
+ * quotes without escapes.
+ */
+function scalarOf(value: string): string | undefined {
+  const [, double, single] = /^(?:"([^"\\]*)"|'((?:[^']|'')*)')(?:\s+#.*)?$/s.exec(value) ?? [];
+  const quoted = double ?? single?.replaceAll("''", "'");
+  const plain = /^[[\]{},&*!|>%@`"'#]/.test(value) ? undefined : beforeComment(value);
+  const text = quoted ?? plain;
+  // A copy: a part of a text keeps the whole piece of the index in memory.
+  return text === undefined || text === '' ? undefined : Buffer.from(text, 'utf8').toString('utf8');
+}
+
+function beforeComment(value: string): string {
+  const comment = value.search(/\s#/);
+  return (comment === -1 ? value : value.slice(0, comment)).trim();
 }
 
 /** One that tells no version counts as one that is none. */
@@ -174,7 +199,7 @@ function versionOf(item: unknown): ChartVersion[] {
   if (typeof version !== 'string') return [{ version: '' }];
   const appVersion = memberOf(item, 'appVersion');
   const created = memberOf(item, 'created');
-  const at = typeof created === 'string' ? Date.parse(created) : Number.NaN;
+  const at = typeof created === 'string' && created.length <= 64 ? Date.parse(created) : Number.NaN;
   const deprecated = memberOf(item, 'deprecated');
   return [
     {

@@ -76,8 +76,18 @@ describe('the index of a Helm repository', () => {
     ],
     [
       'is one line without an end',
-      'a'.repeat(4 * 1024 * 1024 + 1),
+      'a'.repeat(9 * 1024 * 1024),
+      'unusable: what it answers is not the index of a Helm repository',
+    ],
+    [
+      'is JSON without an end',
+      `{"a":"${'a'.repeat(2 * 1024 * 1024)}`,
       'unusable: its index is not in block style (lines), and too large to be read otherwise',
+    ],
+    [
+      'has a version in flow style',
+      'entries:\n  podinfo:\n  - {version: 1.0.0}\n',
+      'unusable: its index mixes block style with flow style, which is not read',
     ],
   ] as const)('is told where it %s', async ([, text, fault]) => {
     registry.indices.set(PATH, text);
@@ -108,6 +118,38 @@ describe('the index of a Helm repository', () => {
   it('tells texts as they are written, not as numbers or dates', () => {
     const text = `entries:\n    "podinfo":   # ours\n        - version: 1.10   # newest\n          appVersion: 0x10\n        -\n          version: '2.0.0'\n`;
     expect(scan(text)).toEqual([{ version: '1.10', appVersion: '0x10' }, { version: '2.0.0' }]);
+  });
+
+  it.for([
+    ["'1.0.0'  # newest", '1.0.0'],
+    ["'it''s'", "it's"],
+    ['"1.0.0"', '1.0.0'],
+    ['1.0.0#x', '1.0.0#x'],
+    ['"1\\x2e0"', ''],
+    ['"1.0.0', ''],
+    ['&a 1.0.0', ''],
+    ['*a', ''],
+    ['!!str 1.0.0', ''],
+    ['|', ''],
+    ['', ''],
+    ['[1.0.0]', ''],
+  ] as const)('tells the version %s as "%s"', ([written, read]) => {
+    expect(scan(`entries:\n  podinfo:\n  - version: ${written}\n`)).toEqual([{ version: read }]);
+  });
+
+  it('is read in time where its lines are made to cost much, and keeps none of them', () => {
+    const head = 'entries:\n  podinfo:\n';
+    const large = `  - version: [${'a,'.repeat(2_000_000)}]\n    appVersion: ${'&a '.repeat(1_000_000)}\n`;
+    const many = `  - version: "${' #'.repeat(400)}\u2028\n`.repeat(15_000);
+    const started = performance.now();
+    expect(scan(`${head}${large.repeat(4)}`, 'podinfo', 65_536)).toEqual(Array(4).fill({ version: '' }));
+    expect(scan(`${head}  - version: 1.0.0\n${'x'.repeat(20_000_000)}`, 'podinfo', 1000)).toEqual([
+      { version: '1.0.0' },
+    ]);
+    expect(scan(`${head}${many}`, 'podinfo', 65_536)).toHaveLength(15_000);
+    expect(scan(`${head}${`  podinfo: ${' #'.repeat(400)}\u2028\n`.repeat(15_000)}`, 'podinfo', 65_536)).toEqual([]);
+    // Some 50 MB: a second on a slow machine; by a parser one line of the first is nine.
+    expect(performance.now() - started).toBeLessThan(8000);
   });
 
   it('is scanned to what a parser of the whole would find, however it is cut, whatever stands in it', () => {
