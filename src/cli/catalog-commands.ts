@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
 import {
@@ -17,6 +16,7 @@ import { callControlPlane, withConnection, type ConnectionOptions } from './conn
 import { readDocumentFile, refusedAt } from './document-file.ts';
 import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
+import { readInput } from './read-input.ts';
 
 /** A registry may take its time; the control plane answers within 30 s whatever it does. */
 const REFRESH_TIMEOUT_MS = 40_000;
@@ -62,7 +62,7 @@ function addEntryCommands(catalog: Command, deps: CliDeps): void {
     )
     .addOption(outputOption('text'))
     .action(async (argument: string | undefined, { file, ...options }: Output & { readonly file: string }) => {
-      const document = readDocumentFile(file);
+      const document = await readDocumentFile(file);
       const name = nameOf(document.value['name'], argument, document.file);
       const members = Object.entries(document.value).filter(([member]) => !READ_ONLY.includes(member));
       const body = Object.fromEntries(members);
@@ -152,7 +152,7 @@ function addCredentialCommands(catalog: Command, deps: CliDeps): void {
         name: string,
         options: ConnectionOptions & { readonly username: string; readonly passwordFile: string },
       ): Promise<void> => {
-        const body = { username: options.username, password: readPassword(options.passwordFile) };
+        const body = { username: options.username, password: await readPassword(options.passwordFile) };
         const { chart } = await callControlPlane<ListedEntry>(options, deps, 'PUT', `${at(name)}/credentials`, body);
         deps.out(printable(`the versions of ${name} are read as ${options.username} at ${chart.url}\n`));
       },
@@ -181,15 +181,9 @@ function nameOf(inFile: unknown, argument: string | undefined, file: string): st
 }
 
 /** Never an argument: everybody on a machine reads its arguments. */
-function readPassword(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new CliError(EXIT.usage, `the file ${file} cannot be read (${code})`, 'Put the password alone into it', {
-      cause: error,
-    });
-  }
+async function readPassword(file: string): Promise<string> {
+  const text = await readInput(file, `the file ${file}`, 'Put the password alone into it');
+  return text.replace(/\r?\n$/, '');
 }
 
 function print(value: unknown, asText: () => string, { output }: Output, deps: CliDeps): void {

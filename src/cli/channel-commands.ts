@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { CHANNEL_CATEGORIES } from '../events/ingest/channel-reasons.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { readInput } from './read-input.ts';
 import { textTable } from './text-table.ts';
 
 interface Message {
@@ -82,7 +82,7 @@ function addWebhookCommands(webhooks: Command, deps: CliDeps): void {
       'file that holds the https:// address, which is a secret; - reads it from standard input',
     )
     .action(async (name: string, options: ConnectionOptions & { readonly urlFile: string }) => {
-      const body = { name, url: readUrl(options.urlFile) };
+      const body = { name, url: await readUrl(options.urlFile) };
       const { secret } = await callControlPlane<{ readonly secret: string }>(
         options,
         deps,
@@ -138,15 +138,8 @@ function json(value: unknown): string {
 }
 
 /** Never an argument: who knows the address can write into the channel, and everybody on a machine reads its arguments. */
-function readUrl(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8').trim();
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new CliError(EXIT.usage, `the file ${file} cannot be read (${code})`, 'Put the address alone into it', {
-      cause: error,
-    });
-  }
+async function readUrl(file: string): Promise<string> {
+  return (await readInput(file, `the file ${file}`, 'Put the address alone into it')).trim();
 }
 
 function webhookTable(items: readonly Webhook[]): string {

@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { LineCounter, parseAllDocuments, parseDocument, type Document } from 'yaml';
 import { AdminApiError } from './admin-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
-
-/** Of the largest body that the admin API takes. */
-const MAX_CHARACTERS = 16 * 1024 * 1024;
+import { readInput } from './read-input.ts';
 
 /** A document that somebody wrote, YAML or JSON (which YAML holds), and where each part of it stands. */
 export interface DocumentFile {
@@ -16,17 +13,17 @@ export interface DocumentFile {
 }
 
 /** `-` reads standard input. @throws CliError with each fault's line where it is no document, or no object */
-export function readDocumentFile(file: string): DocumentFile {
+export async function readDocumentFile(file: string): Promise<DocumentFile> {
   const name = file === '-' ? 'standard input' : file;
-  const text = readText(file, name);
+  const text = await readInput(file, file);
   const lines = new LineCounter();
   return documentOf(parseDocument(text, { lineCounter: lines, prettyErrors: false }), lines, name);
 }
 
 /** The same of a file with several documents, separated by `---`. */
-export function readDocumentFiles(file: string): readonly DocumentFile[] {
+export async function readDocumentFiles(file: string): Promise<readonly DocumentFile[]> {
   const name = file === '-' ? 'standard input' : file;
-  const text = readText(file, name);
+  const text = await readInput(file, file);
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
   if ('empty' in documents) throw new CliError(EXIT.usage, `${name} holds no document`);
@@ -62,19 +59,6 @@ export function refusedAt(error: unknown, { file, lineOf: line }: DocumentFile):
   if (faults.length === 0) return error;
   const said = faults.map(({ path, message }) => `${file}:${line(path)}: ${path === '' ? '' : `${path} `}${message}`);
   return new CliError(error.exitCode, said.join('\n'), error.next, { cause: error.cause });
-}
-
-function readText(file: string, name: string): string {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new CliError(EXIT.usage, `${name} cannot be read (${code})`, undefined, { cause: error });
-  }
-  if (text.length > MAX_CHARACTERS)
-    throw new CliError(EXIT.usage, `${name} has more than ${MAX_CHARACTERS} characters`);
-  return text;
 }
 
 function valueOf(document: Document, name: string): unknown {

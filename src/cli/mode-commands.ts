@@ -112,7 +112,7 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
 }
 
 async function switchMode(cluster: string, mode: string, options: ModeOptions, deps: CliDeps): Promise<void> {
-  const body = bodyOf(mode, options);
+  const body = await bodyOf(mode, options);
   const call = { ...options, timeoutMs: PROBE_TIMEOUT_MS };
   const path = `${at(cluster)}/mode`;
   if (options.dryRun === true || options.yes !== true) {
@@ -181,12 +181,12 @@ function warn({ warnings = [] }: Answer<unknown>, deps: CliDeps): void {
   for (const warning of warnings) deps.err(printable(`WARNING: ${warning}\n`));
 }
 
-function bodyOf(mode: string, options: ModeOptions): Record<string, unknown> {
+async function bodyOf(mode: string, options: ModeOptions): Promise<Record<string, unknown>> {
   const { kubeconfig, repository, review, closeProposals } = options;
   const git = { ...(repository === undefined ? {} : { repository }), ...(review === undefined ? {} : { review }) };
   return {
     mode,
-    ...(kubeconfig === undefined ? {} : { push: { kubeconfig: readKubeconfigFile(kubeconfig) } }),
+    ...(kubeconfig === undefined ? {} : { push: { kubeconfig: await readKubeconfigFile(kubeconfig) } }),
     ...(Object.keys(git).length === 0 ? {} : { git }),
     ...(closeProposals === true ? { closeProposals } : {}),
   };

@@ -126,7 +126,7 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
 
 async function run(cluster: string, template: string, options: RunOptions, deps: CliDeps): Promise<void> {
   const { namespace, reason, deadline, ttl, target, dryRun, param = [] } = options;
-  const file = options.paramsFile === undefined ? undefined : readDocumentFile(options.paramsFile);
+  const file = options.paramsFile === undefined ? undefined : await readDocumentFile(options.paramsFile);
   const typed = param.length === 0 ? {} : await typedBy(template, param, options, deps);
   const parameters = { ...file?.value, ...typed };
   const body = {

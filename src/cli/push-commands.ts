@@ -100,7 +100,7 @@ async function act(
   const path = `/clusters/${encodeURIComponent(cluster)}/push-credential`;
   const patient = { ...options, timeoutMs: PROBE_TIMEOUT_MS };
   if (kubeconfig !== undefined) {
-    const body = { kubeconfig: readKubeconfigFile(kubeconfig) };
+    const body = { kubeconfig: await readKubeconfigFile(kubeconfig) };
     return await callControlPlane<PushCluster>(patient, deps, 'PUT', path, body);
   }
   if (probe === true) return await callControlPlane<PushCluster>(patient, deps, 'POST', `${path}/probe`);

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { CliError, EXIT } from './cli-error.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { listAll } from './list-all.ts';
+import { readInput } from './read-input.ts';
 import { textTable } from './text-table.ts';
 
 interface Credential {
@@ -59,7 +59,11 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
     .addOption(fileOption('JSON with url, host, write and what else belongs to it (docs/git-hosts.md)'))
     .addOption(outputOption())
     .action(async (name: string, options: FileOptions) => {
-      changed(await callControlPlane<Changed>(options, deps, 'PUT', at(name), readJson(options.file)), options, deps);
+      changed(
+        await callControlPlane<Changed>(options, deps, 'PUT', at(name), await readJson(options.file)),
+        options,
+        deps,
+      );
     });
 
   withConnection(repositories.command('credentials'))
@@ -69,7 +73,7 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
     .addOption(outputOption())
     .action(async (name: string, options: FileOptions) => {
       const path = `${at(name)}/credentials`;
-      changed(await callControlPlane<Changed>(options, deps, 'PUT', path, readJson(options.file)), options, deps);
+      changed(await callControlPlane<Changed>(options, deps, 'PUT', path, await readJson(options.file)), options, deps);
     });
 
   withConfirmation(withConnection(repositories.command('webhook-secret')))
@@ -149,13 +153,8 @@ function fileOption(description: string): Option {
   return new Option('--file <file>', `${description}; - reads it from standard input`).makeOptionMandatory();
 }
 
-function readJson(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch {
-    throw new CliError(EXIT.usage, `${file} cannot be read`);
-  }
+async function readJson(file: string): Promise<unknown> {
+  const text = await readInput(file, `the file ${file}`);
   try {
     return JSON.parse(text);
   } catch {

@@ -69,7 +69,7 @@ export function addTemplateCommands(program: Command, deps: CliDeps): void {
     .requiredOption('-f, --file <file>', 'YAML or JSON, one template a document; - reads standard input')
     .description('makes or replaces operation templates; see docs/operation-templates.md')
     .action(async (options: ConnectionOptions & { readonly file: string }) => {
-      for (const one of named(readDocumentFiles(options.file))) await put(one, options, deps);
+      for (const one of named(await readDocumentFiles(options.file))) await put(one, options, deps);
     });
 
   withConfirmation(withConnection(templates.command('delete')))
