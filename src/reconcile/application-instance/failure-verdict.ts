@@ -4,6 +4,7 @@ import { findCondition } from '../../resources/conditions.ts';
 import { FluxReleaseReason, type HelmRelease } from '../../resources/flux-helm-release.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { hasRun, releaseOf, underWay } from './release-history.ts';
+import { withoutRollback } from './rolled-back-verdict.ts';
 import type { Finding, Verdict } from './verdict.ts';
 
 /**
@@ -72,5 +73,5 @@ export function tryingAgain(instance: ApplicationInstance, release: HelmRelease)
   const before = findCondition(status?.conditions, 'Ready');
   const { reason, message = '' } = before ?? {};
   if (before?.status !== 'False' || reason === undefined || !FAILURES.includes(reason)) return undefined;
-  return { status: 'False', reason: reason as Reason, message };
+  return { status: 'False', reason: reason as Reason, message: withoutRollback(message) };
 }

@@ -107,6 +107,24 @@ describe('a rollback', () => {
     expect(said).toMatch(/^failed ReleaseNotRolledBack \(final\): Helm upgrade failed .*podinfo@6\.5\.0/);
   });
 
+  it('that fails is told in one and the same words by every condition, through all of its tries', async () => {
+    await stage.deliver();
+    await stage.until('int-1', 'Ready', 'HelmReleaseReady');
+    await stage.deliver({ source: '1.2', intentId: 'int-2', version: '6.6.1', spec: { upgrade: { retries: 3 } } });
+    await stage.until('int-2', 'Ready', 'HelmReleaseUpgraded');
+    const before = stage.operator.reported.length;
+    await rollback.outcome(toGoBack({ parameters: { values: { replicaCount: -1 } } }));
+    await stage.until('int-2', 'Reconciling', 'RetriesExhausted');
+    const said = stage.operator.reported.slice(before).flatMap(({ after }) => after);
+    const failures = said.filter(({ reason }) => reason === 'HelmReleaseUpgradeFailed').map(({ message }) => message);
+    expect([...new Set(failures)]).toEqual([
+      expect.stringMatching(
+        /^Helm upgrade failed .*replicas.*; taken back to 6\.5\.0 by operation back, until the next intent$/,
+      ),
+    ]);
+    expect(failures[0]?.match(/taken back/g)).toHaveLength(1);
+  });
+
   it('ends with the next intent, and with no mode switch that delivers the same one again', async () => {
     await upgraded();
     const run = toGoBack();
