@@ -35,14 +35,18 @@ function withStatus(operation: Operation, { conditions, ...rest }: NextStatus): 
 }
 
 /** The operation as it stands while its first try runs. */
-function running(): Operation {
-  const plan = { template: 'velero-backup', parameters: {}, deadlineSeconds: 600, retries: 0 } as const;
+function running(template: 'velero-backup' | 'velero-restore'): Operation {
+  const plan = { template, parameters: {}, deadlineSeconds: 600, retries: 0 };
   const begin = { kind: 'begin', attempt: 1, plan, message: 'it runs' } as const;
   return withStatus(UNTOUCHED, statusAfter(UNTOUCHED, begin, { now: at(0) }));
 }
 
+function runningFor(reason: Reason): Operation {
+  return running(reason.startsWith('VeleroRestore') ? 'velero-restore' : 'velero-backup');
+}
+
 function ended(reason: Reason, message: string): Operation {
-  const before = running();
+  const before = runningFor(reason);
   const end = reason.endsWith('Failed') ? 'Failed' : 'Succeeded';
   return withStatus(before, statusAtEnd(before, { end, reason, message }, at(30)));
 }
@@ -73,7 +77,7 @@ describe('the outcome of a backup or a restore', () => {
     [Reason.VeleroRestoreFailed, 'restore failed'],
   ] as const)('%s is told once, through replays, a restart and a later look', async ([reason, says]) => {
     await using world = await ChannelWorld.start();
-    const before = running();
+    const before = runningFor(reason);
     const after = ended(reason, 'Velero says so');
     await world.post(events(undefined, before, '1.1', at(0)));
     expect(await world.texts()).toEqual([]);
