@@ -9,8 +9,8 @@ const MARGIN_MS = 60_000;
 /**
  * The ends of uninstalled objects that a process before this one reported, and may not have posted any more: it ended, or lost
  * its Lease, while the control plane was away. A status is found in its object again; an end stands nowhere but here, and
- * the intent behind it waits for it. The control plane knows an end by its key, and by the time and message given here,
- * however often it is told.
+ * the intent behind it waits for it. The control plane knows an end by its key, and by the reason, message and time
+ * of its condition, which are all the same here: it is no second end to it, however often it is told.
  *
  * @param lastAnswer of the control plane to an earlier process, RFC 3339; absent: none is known
  */
@@ -25,15 +25,25 @@ export function endsToRepeat(
 
 /** The end of one as it was reported; undefined where no intent asked for it. */
 export function endToRepeat(record: DeletedRecord, mode: ConnectivityMode): StatusChange | undefined {
-  const { apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId, left } = record;
-  if (intentId === undefined) return undefined;
-  const message = left ?? 'the object is not in the cluster';
-  const reason = left === undefined ? Reason.Uninstalled : Reason.Orphaned;
-  const ended = { type: 'Ready', status: 'False', reason, message } as const;
+  return record.reportedFor === undefined ? undefined : endOf(record, mode);
+}
+
+/** The end of one as it was reported, and in the same words each time where none is remembered. */
+export function endOf(record: DeletedRecord, mode: ConnectivityMode): StatusChange {
+  const { apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId, told } = record;
+  const { uid, generation: ofObject } = told ?? {};
+  const { reason, message } = told ?? { reason: Reason.Uninstalled, message: 'the object is not in the cluster' };
   return {
-    ref: { apiVersion, kind, namespace, name },
+    ref: {
+      apiVersion,
+      kind,
+      namespace,
+      name,
+      ...(uid === undefined ? {} : { uid }),
+      ...(ofObject === undefined ? {} : { generation: ofObject }),
+    },
     before: [],
-    after: [{ ...ended, lastTransitionTime: at }],
-    source: { mode, epoch, generation, intentId },
+    after: [{ type: 'Ready', status: 'False', reason, message, lastTransitionTime: told?.at ?? at }],
+    source: { mode, epoch, generation, ...(intentId === undefined ? {} : { intentId }) },
   };
 }

@@ -24,8 +24,22 @@ export const InventoryRecord = Type.Object({
   revision: Type.Optional(Type.String()),
   /** Of the manifest as it was applied; empty when not known, and then it is applied again. */
   fingerprint: Type.String(),
+  /** Of an operation: how far it is; absent: it has not begun. Written before it begins. */
+  run: Type.Optional(Type.Union([Type.Literal('begun'), Type.Literal('ended')])),
 });
 export type InventoryRecord = Static<typeof InventoryRecord>;
+
+/** The report of an end: what its event key and the fingerprint of its Ready condition are made of. */
+export const ToldEnd = Type.Object({
+  reason: Type.String({ maxLength: 64 }),
+  message: Type.String({ maxLength: 2048 }),
+  /** Transition time of the condition. */
+  at: Type.String({ maxLength: 64 }),
+  uid: Type.Optional(Type.String()),
+  /** `metadata.generation` of the object. */
+  generation: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type ToldEnd = Static<typeof ToldEnd>;
 
 /** What is remembered of an object that is gone, so that an older manifest cannot bring it back. */
 export const DeletedRecord = Type.Object({
@@ -38,10 +52,14 @@ export const DeletedRecord = Type.Object({
   at: Type.String(),
   /** The intent whose tombstone asked for it, once the end of the object has been reported for it. */
   reportedFor: Type.Optional(Type.String()),
-  /** What was said of its end, where its release stays. */
-  left: Type.Optional(Type.String({ maxLength: 2048 })),
+  /** How that was reported, so that it is the same event when it is reported once more. */
+  told: Type.Optional(ToldEnd),
   /** It went because its file had vanished, which nobody had accepted. */
   pruned: Type.Optional(Type.Boolean()),
+  /** How far an operation was that went; `lost`: it had begun and not ended, which was told. Absent: that is not known. */
+  run: Type.Optional(
+    Type.Union([Type.Literal('never'), Type.Literal('begun'), Type.Literal('ended'), Type.Literal('lost')]),
+  ),
 });
 export type DeletedRecord = Static<typeof DeletedRecord>;
 

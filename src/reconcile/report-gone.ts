@@ -1,6 +1,7 @@
 import type { Tombstone } from '../intent/rendered.ts';
-import { setCondition } from '../resources/conditions.ts';
 import { Reason } from '../resources/reasons.ts';
+import { endOf } from './ends-to-repeat.ts';
+import type { DeletedRecord } from './inventory-record.ts';
 import { leftOverOf } from './left-over.ts';
 import type { Pass } from './pass.ts';
 
@@ -19,29 +20,25 @@ export async function reportGone(pass: Pass, tombstone: Tombstone, signal: Abort
   if (known?.reportedFor === intentId && inventory.find(ref) === undefined) return;
   const left = await leftOverOf(pass, ref, signal);
   const lastUid = uid ?? inventory.find(ref)?.uid;
-  const now = clock.now();
-  inventory.remember({ ...ref, epoch, generation, at: now.toISOString(), reportedFor: intentId });
-  reporter?.statusChanged({
-    ref: lastUid === undefined ? ref : { ...ref, uid: lastUid },
-    before: [],
-    after: setCondition(
-      [],
-      left === undefined
-        ? { type: 'Ready', status: 'False', reason: Reason.Uninstalled, message: 'the object is not in the cluster' }
-        : {
-            type: 'Ready',
-            status: 'False',
-            reason: Reason.Orphaned,
-            message: `the object is not in the cluster any more; ${left}`,
-          },
-      now,
-    ),
-    source: {
-      mode: pass.policy.mode,
-      epoch,
-      ...(pass.revision === undefined ? {} : { revision: pass.revision }),
-      intentId,
-      generation,
-    },
-  });
+  const at = clock.now().toISOString();
+  const told =
+    left === undefined
+      ? { reason: Reason.Uninstalled, message: 'the object is not in the cluster' }
+      : { reason: Reason.Orphaned, message: shortened(`the object is not in the cluster any more; ${left}`) };
+  const record: DeletedRecord = {
+    ...ref,
+    epoch,
+    generation,
+    at,
+    reportedFor: intentId,
+    told: { ...told, at, ...(lastUid === undefined ? {} : { uid: lastUid }) },
+  };
+  inventory.remember(record);
+  const end = endOf(record, pass.policy.mode);
+  const { revision } = pass;
+  reporter?.statusChanged(revision === undefined ? end : { ...end, source: { ...end.source, revision } });
+}
+
+function shortened(message: string): string {
+  return message.slice(0, 2000).toWellFormed();
 }

@@ -1,5 +1,5 @@
 import type { ObjectRef } from '../resources/kube-object.ts';
-import { Reason } from '../resources/reasons.ts';
+import { endOf } from './ends-to-repeat.ts';
 import type { Pass } from './pass.ts';
 
 /**
@@ -9,12 +9,5 @@ import type { Pass } from './pass.ts';
 export function tellEndAgain({ deps, policy }: Pass, ref: ObjectRef): void {
   const record = deps.inventory.deleted(ref);
   if (record === undefined) return;
-  const { apiVersion, kind, namespace, name, epoch, generation, at, reportedFor: intentId } = record;
-  const message = 'the object is not in the cluster';
-  deps.reporter?.statusChanged({
-    ref: { apiVersion, kind, namespace, name },
-    before: [],
-    after: [{ type: 'Ready', status: 'False', reason: Reason.Uninstalled, message, lastTransitionTime: at }],
-    source: { mode: policy.mode, epoch, generation, ...(intentId === undefined ? {} : { intentId }) },
-  });
+  deps.reporter?.statusChanged(endOf(record, policy.mode));
 }

@@ -31,6 +31,23 @@ it('repeats the end of what was uninstalled since the control plane last answere
   expect(endsToRepeat([reported], '2026-03-01T10:00:59.000Z', 'push')).toEqual([end]);
 });
 
+it('repeats it as it was reported, where that is remembered', () => {
+  const told = { reason: 'Orphaned', message: 'it stays', at: '2026-03-01T09:59:00.000Z', uid: 'u-1', generation: 4 };
+  const [end] = endsToRepeat([{ ...GONE, reportedFor: 'int-1', told }], undefined, 'push');
+  expect(end?.ref).toEqual({
+    apiVersion: GONE.apiVersion,
+    kind: GONE.kind,
+    namespace: 'shop',
+    name: 'podinfo',
+    uid: 'u-1',
+    generation: 4,
+  });
+  expect(end?.after).toEqual([
+    { type: 'Ready', status: 'False', reason: 'Orphaned', message: 'it stays', lastTransitionTime: told.at },
+  ]);
+  expect(end?.source).toEqual({ mode: 'push', epoch: 2, generation: 3, intentId: 'int-1' });
+});
+
 it('repeats none that was answered long ago, nor one that nobody asked for', () => {
   expect(endsToRepeat([{ ...GONE, reportedFor: 'int-1' }], '2026-03-01T10:05:00.000Z', 'push')).toEqual([]);
   expect(endsToRepeat([GONE], undefined, 'gitops')).toEqual([]);

@@ -1,5 +1,6 @@
 import type { Condition, ResourceRef } from '../../protocol/condition.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
+import { Reason } from '../../resources/reasons.ts';
 import { CHANNEL_REASONS, type ChannelCategory } from './channel-reasons.ts';
 import { resourceKey } from './fold-events.ts';
 
@@ -78,5 +79,7 @@ function standingOf({ resourceRef, source }: AgentEvent, condition: Condition): 
   const { type, status, reason = '', message = '' } = condition;
   const isGood = type === 'Ready' && status === 'True';
   const metBy = isGood ? [] : [source?.intentId ?? resourceRef.generation ?? null];
-  return { object: resourceKey(resourceRef), isGood, outcome: JSON.stringify([reason, message, ...metBy]) };
+  // Who finds an object gone words it otherwise than who saw it go.
+  const words = reason === Reason.Uninstalled ? [reason] : [reason, message];
+  return { object: resourceKey(resourceRef), isGood, outcome: JSON.stringify([...words, ...metBy]) };
 }

@@ -1,5 +1,7 @@
 import { KubeError } from '../../kube/cluster-api.ts';
+import type { Condition } from '../../protocol/condition.ts';
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
+import { findCondition } from '../../resources/conditions.ts';
 import { tombstoneIntentOf } from '../../resources/intent-ids.ts';
 import { refOf } from '../../resources/kube-object.ts';
 import { knownPairOf } from '../../resources/known-pair.ts';
@@ -8,6 +10,7 @@ import { Reason } from '../../resources/reasons.ts';
 import { compareSource } from '../../resources/source-annotation.ts';
 import { isLostRace, isNoAnswer, isNotFound } from '../../kube/read-failure.ts';
 import { greaterPair } from '../source-pair.ts';
+import type { ToldEnd } from '../inventory-record.ts';
 import { reportStatus } from '../write-status.ts';
 import type { InstancePass, StepResult } from './instance-pass.ts';
 import { instanceDraft, keepUnwritten, saveVerdict } from './save-verdict.ts';
@@ -28,7 +31,9 @@ export async function endInstance(pass: InstancePass, verdict: Verdict): Promise
   const { uid = '' } = pass.instance.metadata;
   if (saved === 'unchanged' && !ended.has(uid)) reportStatus(reporter, beforeEnd(pass.instance, verdict), draft);
   ended.add(uid);
-  if (rememberEnd(pass, verdict)) await pass.deps.saver?.saved(pass.signal);
+  const isKept = saved === 'written' || saved === 'unchanged';
+  const told = isKept ? (pass.instance.status?.conditions ?? draft.conditions) : draft.conditions;
+  if (rememberEnd(pass, verdict, told)) await pass.deps.saver?.saved(pass.signal);
   await letGo(pass);
   return { kind: 'done' };
 }
@@ -43,7 +48,11 @@ function beforeEnd(instance: ApplicationInstance, { ready }: Verdict): Applicati
  * So that the next pass over the tombstone does not report the same end once more; and in push mode, where no pass has seen
  * it, so that no older delivery brings the object back. Answers whether that has to be written before the object goes.
  */
-function rememberEnd({ deps, instance, policy }: InstancePass, { ready }: Verdict): boolean {
+function rememberEnd(
+  { deps, instance, policy }: InstancePass,
+  { ready }: Verdict,
+  told: readonly Condition[],
+): boolean {
   const intentId = tombstoneIntentOf(instance);
   const { name, namespace, uid } = instance.metadata;
   const ref = refOf(instance);
@@ -62,10 +71,23 @@ function rememberEnd({ deps, instance, policy }: InstancePass, { ready }: Verdic
     at: deps.clock.now().toISOString(),
     ...(uid === undefined ? {} : { uid }),
     ...(intentId === undefined ? {} : { reportedFor: intentId }),
-    ...(ready.reason === Reason.Orphaned ? { left: ready.message.slice(0, 2000).toWellFormed() } : {}),
+    told: toldEnd(instance, told),
   });
   // Of what stays, whoever starts next would find nothing under its name and call it uninstalled.
   return isNews && (policy.mode === 'push' || ready.reason === Reason.Orphaned);
+}
+
+/** How the end was reported; a message that is too long to keep is another event when it is told again. */
+function toldEnd({ metadata }: ApplicationInstance, conditions: readonly Condition[]): ToldEnd {
+  const { reason = '', message = '', lastTransitionTime = '' } = findCondition(conditions, 'Ready') ?? {};
+  const { uid, generation } = metadata;
+  return {
+    reason,
+    message: message.slice(0, 2000).toWellFormed(),
+    at: lastTransitionTime,
+    ...(uid === undefined ? {} : { uid }),
+    ...(generation === undefined ? {} : { generation }),
+  };
 }
 
 /** Takes our finalizer off. @throws KubeError */

@@ -77,6 +77,15 @@ describe('the discussion channel', () => {
     ]);
   });
 
+  it('is told once that an object is gone, by whoever saw it go and whoever finds it gone', async () => {
+    await using world = await ChannelWorld.start();
+    const gone = { reason: 'Uninstalled', status: 'False' } as const;
+    const about = { source: { intentId: 'int-2' } };
+    await world.post([outcome({ ...gone, message: 'release podinfo is uninstalled' }, about)]);
+    await world.post([outcome({ ...gone, message: 'the object is not in the cluster' }, about)]);
+    expect(await world.texts()).toEqual(['prod-eu: shop/podinfo was uninstalled: release podinfo is uninstalled']);
+  });
+
   it('is told of a failure once for each intent that meets it, however long it lasts', async () => {
     await using world = await ChannelWorld.start();
     const at = { lastTransitionTime: AT, message: 'no image' };

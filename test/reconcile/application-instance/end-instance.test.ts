@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
+import { EventReporter } from '../../../src/events/report/event-reporter.ts';
+import type { StatusChange } from '../../../src/events/report/reporter.ts';
 import { KubeError } from '../../../src/kube/cluster-api.ts';
+import { eventFingerprint } from '../../../src/protocol/event-key.ts';
+import { endsToRepeat } from '../../../src/reconcile/ends-to-repeat.ts';
 import { changedConditions } from '../../../src/resources/conditions.ts';
+import { systemClock } from '../../../src/runtime/clock.ts';
 import { instance, setStage } from './stage.ts';
 
 /** Conditions of each report that are sent as events. */
@@ -39,3 +44,28 @@ it('the end of an instance that was deleted by hand is reported once, and only w
   ]);
   expect(stage.operator.events.filter((event) => event.includes('Orphaned'))).toHaveLength(1);
 });
+
+/** What the control plane knows the events of a report by. */
+function keysOf(changes: readonly StatusChange[]): readonly string[] {
+  const keys: string[] = [];
+  const reporter = new EventReporter({
+    clock: systemClock,
+    enqueue: (event) => void keys.push(`${event.eventKey} ${eventFingerprint(event)}`),
+  });
+  for (const change of changes) reporter.statusChanged(change);
+  return keys;
+}
+
+it.each(['Delete', 'Orphan'] as const)(
+  'the end of what was uninstalled with deletionPolicy %s is repeated by the next process as the very same event',
+  async (deletionPolicy) => {
+    await using stage = await setStage();
+    await stage.deliver({ spec: { deletionPolicy } });
+    await stage.until('int-1', 'Ready', 'HelmReleaseReady');
+    await stage.uninstall('int-2');
+    await stage.untilGone(instance);
+    const repeated = keysOf(endsToRepeat(stage.operator.inventory.allDeleted(), undefined, 'gitops'));
+    expect(repeated).toHaveLength(1);
+    expect(keysOf(stage.operator.reported)).toEqual(expect.arrayContaining([...repeated]));
+  },
+);
