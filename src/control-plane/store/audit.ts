@@ -1,4 +1,5 @@
 import type { Insertable, Kysely } from 'kysely';
+import type { ResourceRef } from '../../protocol/condition.ts';
 import type { AuditRow, Database } from './schema.ts';
 
 /** What is said of an act or a report. `source` keeps the operators' reports apart from what people did. */
@@ -13,6 +14,10 @@ export interface AuditEntry {
   readonly summary: string;
   readonly reason?: string;
   readonly eventSeq?: number;
+  /** What a report is about. */
+  readonly resourceRef?: ResourceRef;
+  /** Of the intent that a report names as its source. */
+  readonly intentId?: string;
 }
 
 /** Part of the transaction of what it records: neither is ever there without the other. */
@@ -31,5 +36,7 @@ export function auditRow(entry: AuditEntry): Insertable<AuditRow> {
     summary: entry.summary,
     reason: entry.reason ?? null,
     event_seq: entry.eventSeq ?? null,
+    resource_ref: entry.resourceRef === undefined ? null : JSON.stringify(entry.resourceRef),
+    intent_id: entry.intentId ?? null,
   };
 }

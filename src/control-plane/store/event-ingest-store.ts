@@ -12,7 +12,19 @@ import type { AuditRow, ClusterRow, Database } from './schema.ts';
 type NewAudit = Omit<Insertable<AuditRow>, 'id'>;
 
 const insertAudit = bulkInsert<NewAudit>(
-  ['organization_id', 'at', 'source', 'kind', 'cluster_id', 'actor', 'summary', 'reason', 'event_seq'],
+  [
+    'organization_id',
+    'at',
+    'source',
+    'kind',
+    'cluster_id',
+    'actor',
+    'summary',
+    'reason',
+    'event_seq',
+    'resource_ref',
+    'intent_id',
+  ],
   (trx, rows) => trx.insertInto('audit').values(rows),
 );
 

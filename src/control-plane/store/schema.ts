@@ -277,6 +277,10 @@ export interface AuditRow {
   summary: string;
   reason: string | null;
   event_seq: number | null;
+  /** JSON of what a report is about. */
+  resource_ref: string | null;
+  /** Of a report, the intent that it names as its source. */
+  intent_id: string | null;
 }
 
 /** What an `Idempotency-Key` header of `POST /clusters/{id}/intents` was first used for. */

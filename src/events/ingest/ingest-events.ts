@@ -38,7 +38,11 @@ export async function ingestEvents(deps: {
     const event = events[index];
     if (event === undefined) continue;
     const entry = auditEntryFor(event);
-    if (entry !== undefined) audits.push({ kind: event.kind, ...entry, eventSeq: seq });
+    if (entry !== undefined) {
+      const { kind, resourceRef, source } = event;
+      const intent = source?.intentId === undefined ? {} : { intentId: source.intentId };
+      audits.push({ kind, ...entry, eventSeq: seq, resourceRef, ...intent });
+    }
     news.push(...channelNewsOf(event, seq));
   }
   // Replays too, which their order keeps from changing anything: what an object's conditions were and are, told under another

@@ -1,3 +1,4 @@
+import type { ResourceRef } from '../../protocol/condition.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
 import type { ChannelNews } from './channel-news.ts';
 
@@ -21,6 +22,10 @@ export interface AgentAuditEntry {
   readonly summary: string;
   readonly reason?: string;
   readonly eventSeq: number;
+  /** What the event is about: the summary, which the specification fixes, does not say it. */
+  readonly resourceRef: ResourceRef;
+  /** Of the intent that the event names as its source. */
+  readonly intentId?: string;
 }
 
 /** How far an intent has come, as reports move it. `proposed` and before are the control plane's own steps. */

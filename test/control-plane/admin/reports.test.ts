@@ -8,6 +8,7 @@ import { RunningControlPlane } from '../running-control-plane.ts';
 
 let plane: RunningControlPlane;
 let clusterId: string;
+let token: string;
 
 const instance = {
   apiVersion: 'apps.service.io/v1alpha1',
@@ -18,6 +19,15 @@ const instance = {
   generation: 2,
 };
 const cluster = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Cluster', name: 'prod-eu', uid: 'uid-c' };
+
+const operation = { ...instance, apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation', name: 'migrate' };
+const running = {
+  ...transition(operation, 0, { type: 'Running', status: 'True', reason: 'JobRunning' }),
+  eventKey: 'operation/uid-1/Running',
+  kind: 'OperationRunning',
+  sequence: undefined,
+  source: { mode: 'gitops', epoch: 1, generation: 1, intentId: 'int-of-migrate' },
+};
 
 function transition(resourceRef: Record<string, unknown>, counter: number, condition: Record<string, string>) {
   const { type, status } = condition;
@@ -32,6 +42,16 @@ function transition(resourceRef: Record<string, unknown>, counter: number, condi
   };
 }
 
+async function report(events: readonly unknown[]): Promise<void> {
+  const body = { cluster_id: clusterId, events };
+  const path = '/api/agent/events';
+  const key = deriveHmacKey(new Secret(token), clusterId);
+  const signature = signRequest({ key, method: 'POST', path, body, at: systemClock.now() });
+  const headers = { 'service-signature': signature };
+  const answer = await plane.call('POST', path, body, { token, headers });
+  if (answer.status !== 204) throw new Error(JSON.stringify(answer.body));
+}
+
 beforeAll(async () => {
   plane = await RunningControlPlane.start();
   clusterId = await plane.newCluster('prod-eu');
@@ -42,23 +62,14 @@ beforeAll(async () => {
     { token: issued['registrationToken'] },
     { token: null },
   );
-  const token = String(agent['token']);
-  const body = {
-    cluster_id: clusterId,
-    events: [
-      transition(instance, 1, { type: 'Reconciling', status: 'True', reason: 'HelmReleaseInstalling' }),
-      transition(instance, 2, { type: 'Ready', status: 'True', reason: 'HelmReleaseReady' }),
-      transition(instance, 3, { type: 'Reconciling', status: 'False', reason: 'Stable' }),
-      transition(cluster, 4, { type: 'ControllersHealthy', status: 'True', reason: 'Healthy' }),
-      transition(cluster, 5, { type: 'Connected', status: 'True', reason: 'Polling' }),
-    ],
-  };
-  const path = '/api/agent/events';
-  const key = deriveHmacKey(new Secret(token), clusterId);
-  const signature = signRequest({ key, method: 'POST', path, body, at: systemClock.now() });
-  const headers = { 'service-signature': signature };
-  const answer = await plane.call('POST', path, body, { token, headers });
-  if (answer.status !== 204) throw new Error(JSON.stringify(answer.body));
+  token = String(agent['token']);
+  await report([
+    transition(instance, 1, { type: 'Reconciling', status: 'True', reason: 'HelmReleaseInstalling' }),
+    transition(instance, 2, { type: 'Ready', status: 'True', reason: 'HelmReleaseReady' }),
+    transition(instance, 3, { type: 'Reconciling', status: 'False', reason: 'Stable' }),
+    transition(cluster, 4, { type: 'ControllersHealthy', status: 'True', reason: 'Healthy' }),
+    transition(cluster, 5, { type: 'Connected', status: 'True', reason: 'Polling' }),
+  ]);
 });
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
@@ -132,6 +143,20 @@ describe('what a cluster reported', () => {
     const paged = await plane.call('GET', '/audit?limit=1');
     const next = await plane.call('GET', `/audit?limit=1&cursor=${paged.body['nextCursor']}`);
     expect(next.body['items'][0].id).toBeLessThan(paged.body['items'][0].id);
+  });
+
+  it('is in the audit with what it is about, and of which intent', async () => {
+    await report([running]);
+    const { body } = await plane.call('GET', '/audit?kind=OperationRunning');
+    expect(body['items']).toEqual([
+      expect.objectContaining({
+        summary: expect.stringContaining('Running'),
+        resourceRef: { kind: 'Operation', namespace: 'shop', name: 'migrate' },
+        intentId: 'int-of-migrate',
+      }),
+    ]);
+    const { body: people } = await plane.call('GET', '/audit?source=user&limit=1');
+    expect(people['items'][0]).not.toHaveProperty('resourceRef');
   });
 
   it.for([

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { ResourceRef } from '../../../protocol/condition.ts';
 import { listAudit } from '../../store/audit-pages.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -41,8 +42,16 @@ export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
         // Addresses of charts were taken with credentials in them once, and told here.
         summary: row.summary.replace(/(:\/\/)[^/\s]*@/g, '$1'),
         ...ifKnown('reason', row.reason),
+        ...(row.resource_ref === null ? {} : { resourceRef: refIn(row.resource_ref) }),
+        ...ifKnown('intentId', row.intent_id),
       }),
     );
     return await reply.send(answer);
   });
+}
+
+/** What a report is about, as people name it. */
+function refIn(text: string): { readonly kind: string; readonly namespace?: string; readonly name: string } {
+  const { kind, namespace, name } = JSON.parse(text) as ResourceRef;
+  return { kind, ...(namespace === undefined ? {} : { namespace }), name };
 }

@@ -18,6 +18,11 @@ export const operations: Migration = {
     await db.schema.alterTable('channel_messages').addColumn('object_key', 'text').execute();
     await db.schema.alterTable('channel_messages').addColumn('standing', 'text').execute();
     await index(db, 'channel_messages', ['cluster_id', 'object_key', 'id']);
+    // Of what a report in the audit is: without it an operation's own entries do not say which operation they are of.
+    await db.schema.alterTable('audit').addColumn('resource_ref', 'text').execute();
+    await db.schema.alterTable('audit').addColumn('intent_id', 'text').execute();
+    await sql`UPDATE audit SET resource_ref = (SELECT resource_ref FROM events WHERE events.seq = audit.event_seq)
+      WHERE event_seq IS NOT NULL`.execute(db);
     await catalogEntriesOfIntents(db);
     await operationTemplates(db);
     await approvals(db);
