@@ -6,19 +6,21 @@ import type { Lookup } from '../guarded-lookup.ts';
 import type { MasterKey } from '../master-key.ts';
 import { repeat } from '../repeat.ts';
 import { catalogRow, readEntry } from '../store/catalog-entries.ts';
-import { entriesToCheck, storeVersions, wereAskedSince } from '../store/chart-versions.ts';
+import { entriesToCheck, putOffCheck, storeVersions, wereAskedSince } from '../store/chart-versions.ts';
 import type { Store } from '../store/open-store.ts';
 import type { CatalogEntryRow } from '../store/schema.ts';
 import { HostTurns } from './host-turns.ts';
 import { chartHost } from './registry-address.ts';
 import { RegistryClient } from './registry-client.ts';
-import type { RegistryFault } from './registry-fault.ts';
-import { askForVersions } from './version-source.ts';
+import { RegistryFault } from './registry-fault.ts';
+import { askForVersions, failed, type Asked } from './version-source.ts';
 
 /** Between two looks at what is due. */
 const LOOK_EVERY_MS = 60_000;
 const MAX_ENTRIES_A_LOOK = 200;
 const HOSTS_AT_ONCE = 4;
+/** With one host in a look. What is left of it then is due still, and the next look begins with it. */
+const LONGEST_AT_A_HOST_MS = 60_000;
 const MINUTE_MS = 60_000;
 /** Between two questions about one entry: after an answer, and after a fault that somebody must mend. */
 const EVERY_MS = 60 * MINUTE_MS;
@@ -68,27 +70,47 @@ export class CatalogRefresh implements AsyncDisposable {
     await repeat({ everyMs: LOOK_EVERY_MS, clock, onError }, async () => await this.turn(stop), stop);
   }
 
-  /** Asks for what is due. A host that does not answer is left alone until the next look. */
+  /**
+   * Asks for what is due. A host that does not answer is left alone with the organization's other entries; with those of other
+   * organizations it is asked still, as what it answers may be about the one entry.
+   */
   async turn(stop: AbortSignal): Promise<void> {
-    const { store, clock, logger } = this.#deps;
+    const { store, clock } = this.#deps;
     const due = await entriesToCheck(store.db, clock.now().toISOString(), MAX_ENTRIES_A_LOOK);
     const hosts = [...Map.groupBy(due, (row) => chartHost(readEntry(row).chart)).values()];
     const workers = Array.from({ length: HOSTS_AT_ONCE }, async () => {
-      for (let rows = hosts.shift(); rows !== undefined; rows = hosts.shift()) {
-        for (const row of rows) {
-          stop.throwIfAborted();
-          try {
-            const fault = await this.#ask(row, stop);
-            if (fault?.kind === 'down' || fault?.kind === 'limited') break;
-          } catch (error) {
-            stop.throwIfAborted();
-            // One entry's trouble must not keep the others from being asked for.
-            logger.warn({ err: error, catalogEntry: row.name }, 'versions of a catalog entry not asked for');
-          }
-        }
-      }
+      for (let rows = hosts.shift(); rows !== undefined; rows = hosts.shift()) await this.#askHost(rows, stop);
     });
     await Promise.all(workers);
+  }
+
+  async #askHost(due: readonly CatalogEntryRow[], stop: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const until = clock.now().getTime() + LONGEST_AT_A_HOST_MS;
+    for (let rows = [...due]; rows.length > 0 && clock.now().getTime() < until;) {
+      const [row, ...others] = rows as [CatalogEntryRow, ...CatalogEntryRow[]];
+      rows = others;
+      stop.throwIfAborted();
+      try {
+        const fault = await this.#ask(row, stop);
+        if (fault === undefined || !isPassing(fault)) continue;
+        const isOwn = (other: CatalogEntryRow): boolean => other.organization_id === row.organization_id;
+        await this.#leaveAlone(others.filter(isOwn), fault);
+        rows = others.filter((other) => !isOwn(other));
+      } catch (error) {
+        stop.throwIfAborted();
+        // One entry's trouble must not keep the others from being asked for.
+        logger.warn({ err: error, catalogEntry: row.name }, 'versions of a catalog entry not asked for');
+      }
+    }
+  }
+
+  /** They are due no more: those that wait longest would be the same ones at each look, and keep all others waiting. */
+  async #leaveAlone(rows: readonly CatalogEntryRow[], fault: RegistryFault): Promise<void> {
+    const said = `not asked for, as an entry of the same host was not answered: ${fault.message}`;
+    await this.#deps.store.write(async (trx) => {
+      for (const row of rows) await storeVersions(trx, row, { state: 'failed', fault: said }, this.#timesAfter(fault));
+    });
   }
 
   /**
@@ -122,7 +144,7 @@ export class CatalogRefresh implements AsyncDisposable {
     const known = this.#asking.get(key);
     if (known !== undefined) return await known;
     const host = chartHost(readEntry(row).chart);
-    const asked = this.#turns.take(host, async () => await this.#askNow(row, stop), stop);
+    const asked = this.#turns.take(host, row.organization_id, async () => await this.#askNow(row, stop), stop);
     this.#asking.set(key, asked);
     try {
       return await asked;
@@ -132,25 +154,38 @@ export class CatalogRefresh implements AsyncDisposable {
   }
 
   async #askNow(listed: CatalogEntryRow, stop: AbortSignal): Promise<RegistryFault | undefined> {
-    const { store, clock } = this.#deps;
+    const { store, clock, logger } = this.#deps;
     // As it is now: it may have waited for its turn, and its credential or its chart may be others.
     const row = await catalogRow(store.db, listed.organization_id, listed.name);
     if (row === undefined || chartHost(readEntry(row).chart) !== chartHost(readEntry(listed).chart)) return undefined;
-    const { outcome, fault } = await askForVersions({ ...this.#deps, client: this.#client }, row, stop);
-    const now = clock.now();
-    const at = {
-      checkedAt: now.toISOString(),
-      nextCheckAt: new Date(now.getTime() + this.#pauseAfter(fault)).toISOString(),
-    };
+    const later = new Date(clock.now().getTime() + AFTER_DOWN_MS).toISOString();
+    await store.write(async (trx) => await putOffCheck(trx, row, later));
+    let asked: Asked;
+    try {
+      asked = await askForVersions({ ...this.#deps, client: this.#client }, row, stop);
+    } catch (error) {
+      stop.throwIfAborted();
+      logger.error({ err: error, catalogEntry: row.name }, 'versions of a catalog entry not read');
+      const message = 'what its registry answers was not read, by a mistake of the control plane; its log tells more';
+      asked = failed(new RegistryFault('unusable', message, { cause: error }));
+    }
+    const { outcome, fault } = asked;
     await store.write(async (trx) => {
-      await storeVersions(trx, row, outcome, at);
+      await storeVersions(trx, row, outcome, this.#timesAfter(fault));
     });
     return fault;
   }
 
-  #pauseAfter(fault: RegistryFault | undefined): number {
-    const isPassing = fault?.kind === 'down' || fault?.kind === 'limited';
-    const pause = (isPassing ? AFTER_DOWN_MS : EVERY_MS) * (1 + (this.#deps.random() - 0.5) * SPREAD);
-    return Math.round(Math.max(pause, fault?.retryAfterMs ?? 0));
+  #timesAfter(fault: RegistryFault | undefined): { readonly checkedAt: string; readonly nextCheckAt: string } {
+    const { clock, random } = this.#deps;
+    const now = clock.now();
+    const usual = fault !== undefined && isPassing(fault) ? AFTER_DOWN_MS : EVERY_MS;
+    const pause = Math.round(Math.max(usual * (1 + (random() - 0.5) * SPREAD), fault?.retryAfterMs ?? 0));
+    return { checkedAt: now.toISOString(), nextCheckAt: new Date(now.getTime() + pause).toISOString() };
   }
+}
+
+/** Of the host as a whole, as far as can be said, and for now. */
+function isPassing({ kind }: RegistryFault): boolean {
+  return kind === 'down' || kind === 'limited';
 }

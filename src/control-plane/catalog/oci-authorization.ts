@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { compileParser } from '../../protocol/parse.ts';
 import { Secret } from '../../runtime/secret.ts';
 import type { Challenge } from './challenge.ts';
+import { isLoopback } from './registry-address.ts';
 import { readText, type RegistryAnswer, type RegistryClient } from './registry-client.ts';
 import { RegistryFault } from './registry-fault.ts';
 
@@ -79,7 +80,9 @@ export class OciAuthorization {
     const { base, client, basic, signal, repository, now } = this.#deps;
     const realm = parameters.get('realm') ?? '';
     const url = URL.canParse(realm) ? new URL(realm) : undefined;
-    if (url === undefined || (url.protocol !== 'https:' && url.protocol !== base.protocol)) {
+    // Of a registry on this machine that speaks plain HTTP, the place may do so too, on this machine.
+    const isInClear = base.protocol === 'http:' && url?.protocol === 'http:' && isLoopback(url);
+    if (url === undefined || (url.protocol !== 'https:' && !isInClear)) {
       throw new RegistryFault('unusable', `${base.host} names a place to log in at that is not an https:// address`);
     }
     const service = parameters.get('service');

@@ -67,10 +67,10 @@ async function listTags(base: URL, repository: string, context: AskContext): Pro
     }
     seen.add(next.href);
     const page: Page = await readPage(next, repository, authorization, context);
-    tags.push(...page.tags);
-    if (tags.length > MAX_TAGS) {
+    if (tags.length + page.tags.length > MAX_TAGS) {
       throw new RegistryFault('unusable', `${repository} has more than ${MAX_TAGS} tags, which are not listed`);
     }
+    tags.push(...page.tags);
     next = page.next;
   }
   return tags;

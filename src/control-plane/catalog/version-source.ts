@@ -63,6 +63,6 @@ async function basicOf({ masterKey }: VersionSourceDeps, row: CatalogEntryRow): 
   }
 }
 
-function failed(fault: RegistryFault): Asked {
+export function failed(fault: RegistryFault): Asked {
   return { outcome: { state: 'failed', fault: fault.message }, fault };
 }

@@ -21,6 +21,7 @@ export type VersionsOutcome =
   | { readonly state: 'failed'; readonly fault: string };
 
 const NOTHING: KnownVersions = { versions: [], leftOut: 0 };
+const NONE = JSON.stringify(NOTHING);
 
 /** Those of the chart that the entry has now; of another chart before it nothing is known. */
 export async function findChartVersions(
@@ -54,7 +55,7 @@ export async function storeVersions(
   const before = stored?.source === source ? stored : undefined;
   if (before !== undefined && (before.checked_at ?? '') > at.checkedAt) return;
   const kept = {
-    versions: before?.versions ?? JSON.stringify({ versions: [], leftOut: 0 } satisfies ChartVersions),
+    versions: before?.versions ?? NONE,
     newest_allowed: before?.newest_allowed ?? null,
     etag: before?.etag ?? null,
     fetched_at: before?.fetched_at ?? null,
@@ -78,6 +79,35 @@ export async function storeVersions(
     .insertInto('chart_versions')
     .values({ organization_id: organizationId, entry: name, ...columns })
     .onConflict((conflict) => conflict.columns(['organization_id', 'entry']).doUpdateSet(columns))
+    .execute();
+}
+
+/**
+ * Stored before a registry is asked: what stops this program in the middle of an answer does not meet it again at once after
+ * each restart.
+ */
+export async function putOffCheck(trx: Kysely<Database>, asked: CatalogEntryRow, nextCheckAt: string): Promise<void> {
+  const { organization_id: organizationId, name } = asked;
+  const row = await catalogRow(trx, organizationId, name);
+  // Another credential makes it due, and what is asked with this one will not be stored.
+  if (row?.credential_sealed !== asked.credential_sealed) return;
+  await trx
+    .insertInto('chart_versions')
+    .values({
+      organization_id: organizationId,
+      entry: name,
+      source: chartSourceText(readEntry(asked).chart),
+      versions: NONE,
+      newest_allowed: null,
+      etag: null,
+      fetched_at: null,
+      fault: null,
+      checked_at: null,
+      next_check_at: nextCheckAt,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['organization_id', 'entry']).doUpdateSet({ next_check_at: nextCheckAt }),
+    )
     .execute();
 }
 
@@ -131,7 +161,10 @@ export async function deleteChartVersions(trx: Kysely<Database>, organizationId:
     .execute();
 }
 
-/** Entries of all organizations whose versions are to be asked for, those that wait longest first; at most `limit`. */
+/**
+ * Entries of all organizations whose versions are to be asked for, at most `limit`: each organization's that waits longest,
+ * then each one's second, and so on, so that no organization's entries keep those of others out.
+ */
 export async function entriesToCheck(db: Kysely<Database>, now: string, limit: number): Promise<CatalogEntryRow[]> {
   return await db
     .selectFrom('catalog_entries')
@@ -143,6 +176,9 @@ export async function entriesToCheck(db: Kysely<Database>, now: string, limit: n
     .selectAll('catalog_entries')
     .where((eb) =>
       eb.or([eb('chart_versions.next_check_at', 'is', null), eb('chart_versions.next_check_at', '<=', now)]),
+    )
+    .orderBy(
+      sql`row_number() over (partition by catalog_entries.organization_id order by coalesce(chart_versions.next_check_at, ''), catalog_entries.name)`,
     )
     .orderBy(sql`coalesce(chart_versions.next_check_at, '')`)
     .orderBy('catalog_entries.organization_id')

@@ -142,7 +142,9 @@ describe('the index of a Helm repository', () => {
     const large = `  - version: [${'a,'.repeat(2_000_000)}]\n    appVersion: ${'&a '.repeat(1_000_000)}\n`;
     const many = `  - version: "${' #'.repeat(400)}\u2028\n`.repeat(15_000);
     const started = performance.now();
-    expect(scan(`${head}${large.repeat(4)}`, 'podinfo', 65_536)).toEqual(Array(4).fill({ version: '' }));
+    expect(scan(`${head}${large.repeat(4)}`, 'podinfo', 65_536)).toEqual(
+      Array.from({ length: 4 }, () => ({ version: '' })),
+    );
     expect(scan(`${head}  - version: 1.0.0\n${'x'.repeat(20_000_000)}`, 'podinfo', 1000)).toEqual([
       { version: '1.0.0' },
     ]);

@@ -108,7 +108,7 @@ describe('the tags of an OCI registry', () => {
     }
   });
 
-  it.for(['ftp://127.0.0.1/token', 'not an address', '', 'http://user:pw@127.0.0.1/token'])(
+  it.for(['ftp://127.0.0.1/token', 'not an address', '', 'http://user:pw@127.0.0.1/token', 'http://192.0.2.2/token'])(
     'are not read with a token of the realm "%s", and no credential leaves',
     async (realm) => {
       registry.auth = { kind: 'bearer', ...ROBOT };

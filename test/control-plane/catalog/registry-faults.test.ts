@@ -102,6 +102,14 @@ describe('a registry that is not well', () => {
     },
   );
 
+  it('has its tags not listed where one page holds too many', async () => {
+    const body = `{"tags":[${'"",'.repeat(340_000)}""]}`;
+    registry.interferences.push((_request, response) => response.end(body));
+    expect(await askRegistry(registry.oci())).toBe(
+      'unusable: charts/podinfo has more than 20000 tags, which are not listed',
+    );
+  });
+
   it('has its tags not listed where they are too many', async () => {
     registry.tags.set(
       'charts/podinfo',
