@@ -22,12 +22,16 @@ export async function checkOperation(
   const { namespace } = operation.metadata;
   const target = operation.spec.targetRef?.namespace;
   const elsewhere = target === undefined || target === namespace ? [] : [target];
+  const { runs = operation } = situation;
   return [
     ...namespaceIsNotAllowed('namespace', namespace, situation),
     ...namespaceIsNotLabelled(namespace, situation),
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetRef.namespace', name, situation)),
-    ...backupNamespaceIsNotAllowed(operation, situation),
-    ...restoreNamespaceIsNotAllowed(operation, situation),
+    ...backupNamespaceIsNotAllowed(runs, situation),
+    ...restoreNamespaceIsNotAllowed(runs, situation),
+    ...(situation.elsewhere ?? []).flatMap((other) =>
+      namespaceIsNotLabelled(other.metadata.name, { namespace: other }),
+    ),
     ...ruleIsBroken(OPERATION_RULES, operation, situation.before),
     ...integerIsNotExact(operation),
     ...operationTemplateIsNotAllowed(operation, situation),

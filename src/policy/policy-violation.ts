@@ -1,5 +1,6 @@
 import type { Fault } from '../protocol/app-error.ts';
 import type { KubeObject } from '../resources/kube-object.ts';
+import type { Operation } from '../resources/operation.ts';
 import type { Reason } from '../resources/reasons.ts';
 import type { ClusterPolicy } from './cluster-policy.ts';
 
@@ -17,6 +18,8 @@ export interface PolicySituation {
   readonly namespace: KubeObject | undefined;
   /** The other namespaces that the object is about (`otherNamespacesOf`), as far as there are ones by these names. */
   readonly elsewhere?: readonly KubeObject[];
+  /** What runs, where that is not what the spec says by now: a try goes by the plan of the first. */
+  readonly runs?: Pick<Operation, 'spec'>;
   readonly policy: ClusterPolicy;
   readonly now: Date;
   /** What the object was, at an update; of an instance under reconcile: as it was released. */

@@ -15,10 +15,12 @@ import type { ClusterEventRecorder } from './application-instance/instance-pass.
 import { ReleaseClaims } from './application-instance/release-claims.ts';
 import { Adoption } from './adoption.ts';
 import type { ClusterPolicy } from '../policy/cluster-policy.ts';
+import { otherNamespacesOf, type Placed } from '../policy/other-namespaces.ts';
 import { InventorySaver } from './inventory-saver.ts';
 import type { Inventory } from './inventory.ts';
 import { NamespaceWatches, type Grant } from './namespace-watches.ts';
 import { reconcileOperation } from './operation/operation-controller.ts';
+import { asPlanned, standingOf } from './operation/operation-standing.ts';
 import { TEMPLATE_RUNNERS } from './operation/runners.ts';
 import type { TemplateRunner } from './operation/template-runner.ts';
 import type { NamespaceGrants } from './pass.ts';
@@ -86,12 +88,15 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const namespaces = ownKind<KubeObject>('v1', 'Namespace');
   const instanceQueue = new WorkQueue({ ...deps, name: APPLICATION_INSTANCE_KIND, concurrency: INSTANCES_AT_ONCE });
   const operationQueue = new WorkQueue({ ...deps, name: OPERATION_KIND, maxBackoffMs: OPERATION_BACKOFF_MS });
+  /** At everything, or at what is in the namespace or about it. */
   const lookAgain = (namespace?: string): void => {
-    for (const { metadata } of instances.list()) {
-      if (namespace === undefined || metadata.namespace === namespace) instanceQueue.add(keyOf(metadata));
-    }
-    for (const { metadata } of operations.list()) {
-      if (namespace === undefined || metadata.namespace === namespace) operationQueue.add(keyOf(metadata));
+    const isConcerned = (object: Placed): boolean =>
+      namespace === undefined ||
+      object.metadata.namespace === namespace ||
+      otherNamespacesOf(object, deps.policy()).includes(namespace);
+    for (const object of instances.list()) if (isConcerned(object)) instanceQueue.add(keyOf(object.metadata));
+    for (const object of operations.list()) {
+      if (isConcerned(asPlanned(object, standingOf(object)))) operationQueue.add(keyOf(object.metadata));
     }
   };
   const flux = new NamespaceWatches({

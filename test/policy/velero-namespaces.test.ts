@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkOperation } from '../../src/policy/check-operation.ts';
+import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { aNamespace, aPolicy } from '../reconcile/manifests.ts';
 import { anOperation, NOW } from './signed-approval.ts';
 
@@ -68,6 +69,44 @@ describe('a restore', () => {
       'NamespaceNotAllowed: parameters.namespaceMapping.shop kube-system',
       'NamespaceNotAllowed: parameters.namespaceMapping, source constructor',
     ]);
+  });
+});
+
+describe('a namespace that is named, and is there', () => {
+  const operations = { 'ops.service.io/allowed-operations': 'scale, run-job' };
+  const all = async (
+    parameters: Record<string, unknown>,
+    elsewhere: readonly KubeObject[],
+    template = 'velero-backup',
+  ) =>
+    (
+      await checkOperation(anOperation({ template, parameters }), {
+        namespace: aNamespace(),
+        elsewhere,
+        policy,
+        now: NOW,
+      })
+    ).map(({ reason, message }) => `${reason}: ${message}`);
+
+  it("lets through what its own annotation lists, be the operation another namespace's", async () => {
+    const narrow = aNamespace('yard', { annotations: operations });
+    await expect(all({ includedNamespaces: ['yard'] }, [narrow])).resolves.toEqual([
+      'TemplateNotAllowed: operation template velero-backup is not allowed in namespace yard; allowed: scale, run-job; ' +
+        'a cluster admin runs: kubectl annotate --overwrite namespace yard ' +
+        'ops.service.io/allowed-operations=scale,run-job,velero-backup',
+    ]);
+    const wide = aNamespace('yard', { annotations: { 'ops.service.io/allowed-operations': 'velero-backup' } });
+    await expect(all({ includedNamespaces: ['yard'] }, [wide])).resolves.toEqual([]);
+  });
+
+  it('must be given to the operator, as source and as target', async () => {
+    const yard = aNamespace('yard', { labels: {} });
+    for (const namespaceMapping of [{ yard: 'shop' }, { shop: 'yard' }]) {
+      await expect(all({ backup: 'b', namespaceMapping }, [yard], 'velero-restore')).resolves.toEqual([
+        'NamespaceNotLabelled: namespace yard is not labelled for the operator; a cluster admin runs: ' +
+          'kubectl label namespace yard managed-by=service',
+      ]);
+    }
   });
 });
 

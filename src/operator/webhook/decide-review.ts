@@ -176,6 +176,6 @@ function warned(warning: string): ReviewAnswer {
 
 /** What is admitted and may surprise. */
 function oddities({ object }: Judged, situation: PolicySituation): readonly string[] {
-  const pause = writesArePaused(situation.policy, situation.namespace, object);
+  const pause = writesArePaused(situation.policy, situation.namespace, ...(situation.elsewhere ?? []), object);
   return pause === undefined ? [] : [pause.message];
 }

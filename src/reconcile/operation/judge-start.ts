@@ -8,7 +8,7 @@ import { knownUses, takeApproval, type ApprovalMemory } from '../take-approval.t
 import { writesArePaused } from '../write-checks.ts';
 import type { Verdict } from './decide-operation.ts';
 import { hasRunBefore } from './has-run-before.ts';
-import type { RunPlan, Standing } from './operation-standing.ts';
+import { asPlanned, type RunPlan, type Standing } from './operation-standing.ts';
 import type { OperationRun, TemplateRunner } from './template-runner.ts';
 
 export interface StartSituation extends PolicySituation {
@@ -45,15 +45,16 @@ export async function judgeStart(
   situation: StartSituation,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const { memory, namespace, policy, runnerOf, approvals } = situation;
+  const { memory, namespace, elsewhere = [], policy, runnerOf, approvals } = situation;
   const isFirst = standing.kind !== 'running';
-  const pause = writesArePaused(policy, namespace, operation);
+  const pause = writesArePaused(policy, namespace, ...elsewhere, operation);
   if (pause !== undefined) return barred(Reason.Paused, pause.message);
   const stale = isFirst
     ? (hasRunBefore(operation, memory) ?? sourceIsStale(operation, memory, policy)?.message)
     : undefined;
   if (stale !== undefined) return barred(Reason.StaleSource, stale);
-  const found = await checkOperation(operation, { ...situation, ...knownUses(approvals) });
+  const runs = asPlanned(operation, standing);
+  const found = await checkOperation(operation, { ...situation, ...knownUses(approvals), runs });
   const violations = isFirst ? found : found.filter(({ reason }) => !FOR_THE_FIRST_TRY.includes(reason));
   if (violations.length > 0) return refused(violations);
   const plan = standing.kind === 'running' ? standing.plan : planOf(operation, situation);

@@ -58,6 +58,13 @@ export function standingOf({ status }: Pick<Operation, 'status'>): Standing {
   };
 }
 
+/** The operation as its tries run: by the plan of the first, whatever became of its template since. */
+export function asPlanned(operation: Operation, standing: Standing): Operation {
+  if (standing.kind !== 'running') return operation;
+  const { template, parameters } = standing.plan;
+  return { ...operation, spec: { ...operation.spec, template, parameters: { ...parameters } } };
+}
+
 export function deadlineOf({ startedAt, plan }: Extract<Standing, { kind: 'running' }>): Date {
   return new Date(startedAt.getTime() + plan.deadlineSeconds * 1000);
 }
