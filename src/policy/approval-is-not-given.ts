@@ -28,6 +28,8 @@ export function approvalViolations(
       const message = `${judged.need.why} and there is none; ${remedy(object, policy, judged.need)}`;
       return [{ reason: Reason.ApprovalMissing, message }];
     }
+    case 'early':
+      return [{ reason: Reason.ApprovalMissing, message: `${judged.message}; it is used once that has come` }];
     case 'invalid':
       return [{ reason: Reason.ApprovalInvalid, message: `${judged.message}; ${anew(policy)}` }];
     case 'used':

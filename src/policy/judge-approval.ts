@@ -1,6 +1,7 @@
 import { decodeProtectedHeader, compactVerify, errors, importJWK } from 'jose';
 import { Value } from 'typebox/value';
 import { ApprovalStatement, approvedSpecHash } from '../protocol/approval-statement.ts';
+import { MAX_CLOCK_SKEW_SECONDS } from '../protocol/hmac.ts';
 import type { PublicJwk } from '../protocol/register.ts';
 import { APPROVAL_ANNOTATION } from '../resources/labels.ts';
 import { approvalNeed, isOperation, type Approvable, type ApprovalNeed } from './approval-need.ts';
@@ -12,19 +13,21 @@ export type ApprovalState =
   /** What stands was made of this very spec, so nothing is left to approve; `specHash` is what was approved. */
   | { readonly state: 'released'; readonly specHash: string }
   | { readonly state: 'good'; readonly statement: ApprovalStatement; readonly specHash: string }
+  /** It is of a moment to come by the clock here, and nothing else is wrong with it. */
+  | { readonly state: 'early'; readonly message: string }
   | { readonly state: 'missing'; readonly need: ApprovalNeed }
   /** `message` says of which statement, and what is wrong with it. */
   | { readonly state: 'invalid' | 'used'; readonly message: string };
 
 const ALG = 'EdDSA';
-/** How far the control plane's clock may be ahead. */
-const SKEW_SECONDS = 60;
 /** One that says it is good for longer was not meant so. */
 const LONGEST_SECONDS = 7 * 86_400;
 const LONGEST_STATEMENT = 8192;
 /** Decoders pass over characters that are none of base64url. */
 const COMPACT_JWS = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const NO_JWS = 'is not a compact JWS of an approval';
+
+type Judged = Exclude<ApprovalState, { state: 'not needed' | 'released' | 'missing' }>;
 
 /** A statement, and where it stands. */
 interface Carried {
@@ -43,27 +46,57 @@ export async function judgeApproval(object: Approvable, situation: PolicySituati
   const { releasedSpec } = situation;
   if (releasedSpec !== undefined && hashes.includes(releasedSpec)) return { state: 'released', specHash: releasedSpec };
   const found = statementsFor(object, hashes, situation);
-  const states: Exclude<ApprovalState, { state: 'not needed' | 'released' | 'missing' }>[] = [];
+  const states: Judged[] = [];
   for (const carried of found) states.push(await judge(carried, object, hashes, situation));
   return (
     states.find(({ state }) => state === 'good') ??
+    states.find(({ state }) => state === 'early') ??
     states.find(({ state }) => state === 'used') ??
     states[0] ?? { state: 'missing', need }
   );
 }
 
 /**
- * What may have been approved for the spec to be as it is: the spec, and the same without `suspend`. Who suspends what was
- * approved, and lets it go on again, does nothing that another would have to approve.
+ * The approvals that the object could use by what it is, or that came apart from it for it, in time or too early: what is to
+ * be written down of it before it is known whether it may use them, or once it will not.
+ */
+export async function approvalsFor(
+  object: Approvable,
+  situation: Pick<PolicySituation, 'policy' | 'now'>,
+): Promise<readonly ApprovalStatement[]> {
+  const { policy, now } = situation;
+  const hashes = approvableHashes(object.spec);
+  const found: ApprovalStatement[] = [];
+  for (const { text } of statementsFor(object, hashes, situation)) {
+    const read = await openStatement(text, policy.signingKeys);
+    if (typeof read === 'string') continue;
+    const fault = faultOf(read, object, hashes, policy.clusterId, Math.floor(now.getTime() / 1000));
+    if (fault === undefined) found.push(read);
+  }
+  return found;
+}
+
+/**
+ * What may have been approved for the spec to be as it is: the spec, and the same without `suspend` and `cancel`. Who
+ * suspends what was approved, lets it go on again or cancels it, does nothing that another would have to approve.
  */
 function approvableHashes(spec: Approvable['spec']): readonly string[] {
-  const { suspend, ...rest } = spec as { readonly suspend?: boolean };
-  const specs: readonly object[] = suspend === undefined ? [spec] : [spec, rest];
-  return specs.flatMap((one) => hashOf(one) ?? []);
+  const plain = withoutStops(spec);
+  const isPlain = Object.keys(plain).length === Object.keys(spec).length;
+  return (isPlain ? [spec] : [spec, plain]).flatMap((one) => hashOf(one) ?? []);
 }
 
 /** The hash that a spec is released under where it needs no approval; undefined: it has no canonical form. */
-export function hashOf(spec: object): string | undefined {
+export function releasableHash(spec: Approvable['spec']): string | undefined {
+  return hashOf(withoutStops(spec));
+}
+
+function withoutStops(spec: Approvable['spec']): object {
+  const { suspend: _suspend, cancel: _cancel, ...rest } = spec as Readonly<Record<string, unknown>>;
+  return rest;
+}
+
+function hashOf(spec: object): string | undefined {
   try {
     return approvedSpecHash(spec as Readonly<Record<string, unknown>>);
   } catch {
@@ -106,7 +139,7 @@ async function judge(
   object: Approvable,
   hashes: readonly string[],
   { policy, now, usedBy }: PolicySituation,
-): Promise<Exclude<ApprovalState, { state: 'not needed' | 'released' | 'missing' }>> {
+): Promise<Judged> {
   const invalid = (fault: string) => ({ state: 'invalid', message: `${where} ${fault}` }) as const;
   if (policy.signingKeys.length === 0) {
     return invalid(
@@ -115,11 +148,18 @@ async function judge(
   }
   const read = await openStatement(text, policy.signingKeys);
   if (typeof read === 'string') return invalid(read);
-  const fault = faultOf(read, object, hashes, policy.clusterId, Math.floor(now.getTime() / 1000));
+  const seconds = Math.floor(now.getTime() / 1000);
+  const fault = faultOf(read, object, hashes, policy.clusterId, seconds);
   if (fault !== undefined) return invalid(fault);
   const by = usedBy?.(read.jti, object.metadata.uid);
-  if (by === undefined) return { state: 'good', statement: read, specHash: read.specHash };
-  return { state: 'used', message: `${where} was used already, by ${by}, and an approval is good for one use` };
+  if (by !== undefined) {
+    return { state: 'used', message: `${where} was used already, by ${by}, and an approval is good for one use` };
+  }
+  if (read.iat > seconds + MAX_CLOCK_SKEW_SECONDS) {
+    const clocks = `it is ${timeOf(seconds)} by the clock of this cluster; compare that with the control plane's`;
+    return { state: 'early', message: `${where} is of ${timeOf(read.iat)}, which is still to come: ${clocks}` };
+  }
+  return { state: 'good', statement: read, specHash: read.specHash };
 }
 
 function faultOf(
@@ -139,9 +179,6 @@ function faultOf(
     return `was given by ${requestedBy}, who asked for it; somebody else must approve`;
   }
   if (exp <= now) return `expired at ${timeOf(exp)}`;
-  if (iat > now + SKEW_SECONDS) {
-    return `is of ${timeOf(iat)}, which is still to come; compare the clocks of the control plane and this cluster`;
-  }
   if (exp - iat > LONGEST_SECONDS) {
     return `is good until ${timeOf(exp)}, which is ${Math.ceil((exp - iat) / 86_400)} days; one for more than ${LONGEST_SECONDS / 86_400} is not taken`;
   }

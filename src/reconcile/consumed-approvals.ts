@@ -23,6 +23,8 @@ const ApprovalUse = Type.Object({
   exp: Type.Integer(),
   /** Counts the approvals that the object used: with a later one, those before it are done with. */
   order: Type.Integer({ minimum: 1 }),
+  /** The object has ended, so the approval is no use to it either. */
+  isSpent: Type.Optional(Type.Literal(true)),
 });
 type ApprovalUse = Static<typeof ApprovalUse>;
 
@@ -49,6 +51,8 @@ interface ConfigMap extends KubeObject {
 
 /** Of about 200 bytes each; the API server takes ConfigMaps of up to 1 MiB. */
 const MOST_KEPT = 4000;
+/** Room for the approvals of what ends before it began, which would otherwise be good for something else. */
+const MOST_WITHDRAWN = 500;
 /** What has ended is remembered for so long, lest the clock be set back. */
 const KEPT_AFTER_END_SECONDS = 3600;
 const MOST_TRIES = 5;
@@ -81,6 +85,7 @@ export class ConsumedApprovals {
     const use = this.#uses.get(keyOf(jti));
     if (use === undefined) return undefined;
     if (use.uid !== uid) return use.about;
+    if (use.isSpent === true) return `${use.about}, which has ended`;
     return use.order < this.#lastOrderOf(use.uid) ? `${use.about} before a later approval` : undefined;
   }
 
@@ -95,34 +100,78 @@ export class ConsumedApprovals {
     signal: AbortSignal,
   ): Promise<Consumption> {
     return await this.#inTurn(async () => {
-      if (!this.#isLoaded) await this.#read(signal);
-      for (let attempt = 1; ; attempt += 1) {
-        const known = this.#answer(jti, object);
-        if (known !== undefined) return known;
-        try {
-          await this.#write(keyOf(jti), { ...whose(object), exp, order: 0 }, signal);
-          return { state: 'ok' };
-        } catch (error) {
-          const isRace = error instanceof KubeError && (error.status === 409 || error.status === 404);
-          if (!isRace || attempt === MOST_TRIES) throw error;
-          await this.#read(signal);
-        }
-      }
+      let answer: Consumption = { state: 'ok' };
+      await this.#change(() => {
+        const known = this.#answer(jti, object, MOST_KEPT);
+        answer = known ?? { state: 'ok' };
+        return known === undefined ? this.#use({ jti, exp }, object) : undefined;
+      }, signal);
+      return answer;
     });
   }
 
+  /**
+   * Call before it is written down that an object has ended, with the approvals that it carries: none of them, nor any that
+   * it used, is good for anything from then on, whatever becomes of the object and of its status.
+   *
+   * @throws KubeError when it could not be written down; Error when there is no room
+   */
+  async withdraw(
+    carried: readonly Pick<ApprovalStatement, 'jti' | 'exp'>[],
+    object: KubeObject,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#inTurn(async () => {
+      for (const approval of carried) {
+        await this.#change(() => {
+          const known = this.#answer(approval.jti, object, MOST_KEPT + MOST_WITHDRAWN);
+          if (known?.state === 'full') throw new Error(`${known.kept} approvals are remembered, and there is no room`);
+          return known === undefined ? this.#use(approval, object) : undefined;
+        }, signal);
+      }
+      const { uid } = object.metadata;
+      await this.#change(() => {
+        const unspent = [...this.#uses].filter(([, use]) => use.uid === uid && use.isSpent !== true);
+        return unspent.length === 0
+          ? undefined
+          : new Map(unspent.map(([key, use]) => [key, { ...use, isSpent: true as const }]));
+      }, signal);
+    });
+  }
+
+  /** @param changes what to write by what is known now; undefined: nothing. Asked again where another wrote meanwhile. */
+  async #change(changes: () => ReadonlyMap<string, ApprovalUse> | undefined, signal: AbortSignal): Promise<void> {
+    if (!this.#isLoaded) await this.#read(signal);
+    for (let attempt = 1; ; attempt += 1) {
+      const wanted = changes();
+      if (wanted === undefined) return;
+      try {
+        await this.#write(wanted, signal);
+        return;
+      } catch (error) {
+        const isRace = error instanceof KubeError && (error.status === 409 || error.status === 404);
+        if (!isRace || attempt === MOST_TRIES) throw error;
+        await this.#read(signal);
+      }
+    }
+  }
+
+  #use({ jti, exp }: Pick<ApprovalStatement, 'jti' | 'exp'>, object: KubeObject): ReadonlyMap<string, ApprovalUse> {
+    const { uid, about } = whose(object);
+    return new Map([[keyOf(jti), { uid, about, exp, order: this.#lastOrderOf(uid) + 1 }]]);
+  }
+
   /** Undefined: it is not used yet, and there is room. */
-  #answer(jti: string, { metadata }: KubeObject): Consumption | undefined {
+  #answer(jti: string, { metadata }: KubeObject, most: number): Consumption | undefined {
     const by = this.usedBy(jti, metadata.uid);
     if (by !== undefined) return { state: 'used', by };
     if (this.#uses.has(keyOf(jti))) return { state: 'ok' };
     this.#forgetEnded();
-    return this.#uses.size >= MOST_KEPT ? { state: 'full', kept: MOST_KEPT } : undefined;
+    return this.#uses.size >= most ? { state: 'full', kept: most } : undefined;
   }
 
-  async #write(key: string, use: ApprovalUse, signal: AbortSignal): Promise<void> {
-    const wanted = new Map(this.#uses);
-    wanted.set(key, { ...use, order: this.#lastOrderOf(use.uid) + 1 });
+  async #write(changes: ReadonlyMap<string, ApprovalUse>, signal: AbortSignal): Promise<void> {
+    const wanted = new Map([...this.#uses, ...changes]);
     const texts = new Map([...wanted].map(([jti, one]) => [jti, JSON.stringify(one)]));
     this.#stored =
       this.#stored === undefined ? await this.#create(texts, signal) : await this.#patch(this.#stored, texts, signal);
@@ -156,7 +205,8 @@ export class ConsumedApprovals {
     this.#stored = await this.#deps.api.get<ConfigMap>(this.#ref(), signal);
     for (const [key, text] of Object.entries(this.#stored?.data ?? {})) {
       const use = parseUse(text);
-      if (use !== undefined) this.#uses.set(key, use);
+      if (use !== undefined)
+        this.#uses.set(key, this.#uses.get(key)?.isSpent === true ? { ...use, isSpent: true } : use);
     }
     this.#isLoaded = true;
   }

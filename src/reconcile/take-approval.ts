@@ -1,12 +1,12 @@
 import { approvalViolations } from '../policy/approval-is-not-given.ts';
 import type { Approvable } from '../policy/approval-need.ts';
-import { judgeApproval } from '../policy/judge-approval.ts';
+import { approvalsFor, judgeApproval } from '../policy/judge-approval.ts';
 import type { PolicySituation, PolicyViolation } from '../policy/policy-violation.ts';
 import { Reason } from '../resources/reasons.ts';
 import type { ConsumedApprovals } from './consumed-approvals.ts';
 
 /** The memory of used approvals, as controllers use it. */
-export type ApprovalMemory = Pick<ConsumedApprovals, 'consume' | 'usedBy'>;
+export type ApprovalMemory = Pick<ConsumedApprovals, 'consume' | 'usedBy' | 'withdraw'>;
 
 /** Violations: nothing may be done. `specHash`: what was approved, to be remembered with it; undefined: no approval was needed. */
 export type TakenApproval =
@@ -16,6 +16,38 @@ export type TakenApproval =
 /** What a check needs to know of the memory. */
 export function knownUses(approvals: ApprovalMemory | undefined): Pick<PolicySituation, 'usedBy'> {
   return approvals === undefined ? {} : { usedBy: (jti, uid) => approvals.usedBy(jti, uid) };
+}
+
+/**
+ * Writes down whose the approvals are that an object carries or that came apart for it, whether it may run yet or not: what
+ * is deleted before its start, and made again by somebody, has no use of them.
+ *
+ * @throws KubeError when that could not be written down
+ */
+export async function claimApprovals(
+  approvals: ApprovalMemory | undefined,
+  object: Approvable,
+  situation: Pick<PolicySituation, 'policy' | 'now'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (approvals === undefined) return;
+  for (const statement of await approvalsFor(object, situation)) await approvals.consume(statement, object, signal);
+}
+
+/**
+ * Writes down that no approval which the object carries, which came for it or which it used is good for anything any more;
+ * call before it is written down that it has ended.
+ *
+ * @throws KubeError, Error when that could not be written down
+ */
+export async function withdrawApprovals(
+  approvals: ApprovalMemory | undefined,
+  object: Approvable,
+  situation: Pick<PolicySituation, 'policy' | 'now'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (approvals === undefined) return;
+  await approvals.withdraw(await approvalsFor(object, situation), object, signal);
 }
 
 /**

@@ -134,6 +134,13 @@ export const ApplicationInstanceStatus = Type.Object(
         { description: 'The Helm release as it was last seen.' },
       ),
     ),
+    releasedSpec: Type.Optional(
+      Type.String({
+        maxLength: 192,
+        description:
+          'Hash of the spec that was last released and the proof that the operator wrote it; that spec needs no approval any more.',
+      }),
+    ),
   },
   { description: 'What was last observed of the application; written by the operator alone.' },
 );

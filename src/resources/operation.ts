@@ -141,6 +141,12 @@ export const OperationStatus = Type.Object(
         },
       ),
     ),
+    seal: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'Proof that the operator itself wrote down what runs; without it nothing goes on by that.',
+      }),
+    ),
     progress: Type.Optional(
       Type.String({ maxLength: 1024, description: 'How the present try stands, in one line; it is in no event.' }),
     ),

@@ -136,6 +136,8 @@ export const Reason = {
   OperationRetrying: 'OperationRetrying',
   /** Failed=True: what the operation had made is gone, so nobody can say how it ended. */
   OperationLost: 'OperationLost',
+  /** Failed=True: what it says that runs is not as the operator wrote it down, or the cluster's keys of then are lost. */
+  StatusAltered: 'StatusAltered',
   /** Failed=True: it had not ended by its deadline. */
   DeadlineExceeded: 'DeadlineExceeded',
   /** Cancelled=True: `spec.cancel` asked for that. */
@@ -156,7 +158,7 @@ export const Reason = {
   TemplateNotAllowed: 'TemplateNotAllowed',
   /** The admin-made operation template does something else now than when the operation was asked for. */
   TemplateChanged: 'TemplateChanged',
-  /** Blocked=True, Stalled=True: it needs an approval and there is none. */
+  /** Blocked=True, Stalled=True: it needs an approval and there is none, or none that is valid yet. */
   ApprovalMissing: 'ApprovalMissing',
   /** Blocked=True, Stalled=True: the statement does not approve this: forged, expired, of another object, spec or cluster. */
   ApprovalInvalid: 'ApprovalInvalid',

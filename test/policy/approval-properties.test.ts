@@ -176,6 +176,7 @@ it('the webhook, the check of the reconcile and the use of an approval come to t
           consumed.push(jti);
           return await Promise.resolve({ state: 'ok' });
         },
+        withdraw: async () => await Promise.resolve(),
       };
       const taken = await takeApproval(memory, given, by, signal);
       expect(taken.violations).toEqual(violations);

@@ -81,6 +81,8 @@ export interface InstancePass {
   pinned?: { readonly pin: RollbackPin; readonly instance: ApplicationInstance };
   /** Hash of the spec that the release may be made of, from the step that checks it on. */
   specHash?: string;
+  /** What the status notes of that, from the step that releases it on. */
+  releasedNote?: string;
   /** Where the release reads the opened secret values, from the step that writes them on. */
   sealed?: SealedInputs;
 }

@@ -1,16 +1,16 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Type, type Static } from 'typebox';
-import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { SemverVersion } from '../../protocol/names.ts';
 import { compileParser } from '../../protocol/parse.ts';
 import type { ApplicationInstance } from '../../resources/application-instance.ts';
 import type { HelmRelease } from '../../resources/flux-helm-release.ts';
 import { ROLLBACK_ANNOTATION } from '../../resources/labels.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import { isSealed, sealOf } from '../own-seal.ts';
 import { pairOf } from '../source-pair.ts';
 
 /** Annotations of one object hold 256 KiB together. */
 export const MAX_PIN_BYTES = 131_072;
+const PURPOSE = 'service-operator-rollback';
 
 const RollbackPin = Type.Object(
   {
@@ -58,18 +58,8 @@ export function readPin(
   if (pin === undefined) return { state: 'forged' };
   if (pin.from !== fromOf(instance)) return { state: 'over', pin };
   if (ring === undefined) return { state: 'waiting' };
-  return ring.some((key) => isMadeWith(pin, instance, clusterId, key)) ? { state: 'holds', pin } : { state: 'forged' };
-}
-
-function isMadeWith(pin: RollbackPin, instance: ApplicationInstance, clusterId: string, key: Secret): boolean {
-  const given = Buffer.from(pin.mac, 'base64url');
-  try {
-    const made = Buffer.from(macOf(pin, instance, clusterId, key), 'base64url');
-    return made.length === given.length && timingSafeEqual(made, given);
-  } catch {
-    // Text that has no canonical form, which we do not write.
-    return false;
-  }
+  const isOurs = isSealed(pin.mac, PURPOSE, sealedOf(pin, instance), clusterId, ring);
+  return isOurs ? { state: 'holds', pin } : { state: 'forged' };
 }
 
 /** The text of the annotation. */
@@ -79,7 +69,7 @@ export function sealPin(
   clusterId: string,
   key: Secret,
 ): string {
-  return JSON.stringify({ ...pin, mac: macOf(pin, instance, clusterId, key) });
+  return JSON.stringify({ ...pin, mac: sealOf(PURPOSE, sealedOf(pin, instance), clusterId, key) });
 }
 
 /**
@@ -117,19 +107,11 @@ function parsed(text: string): RollbackPin | undefined {
   }
 }
 
-function macOf(
-  pin: Omit<RollbackPin, 'mac'>,
-  { metadata }: ApplicationInstance,
-  clusterId: string,
-  key: Secret,
-): string {
+function sealedOf(pin: Omit<RollbackPin, 'mac'>, { metadata }: ApplicationInstance): unknown {
   const { from, operation, chartVersion, values } = pin;
   const { uid, namespace, name } = metadata;
-  const secret = Buffer.from(key.expose(), 'utf8');
-  const derived = new Uint8Array(hkdfSync('sha256', secret, 'service-operator-rollback', clusterId, 32));
-  const message = canonicalJson({
+  return {
     instance: [uid ?? null, namespace ?? null, name],
     pin: { from, operation, chartVersion, ...(values === undefined ? {} : { values }) },
-  });
-  return createHmac('sha256', derived).update(message, 'utf8').digest('base64url');
+  };
 }

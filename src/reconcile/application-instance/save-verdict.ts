@@ -60,7 +60,7 @@ export function keepUnwritten(
 }
 
 /** The status that a verdict makes. */
-export function instanceDraft({ deps, instance, policy }: InstancePass, verdict: Verdict): StatusDraft {
+export function instanceDraft({ deps, instance, policy, releasedNote }: InstancePass, verdict: Verdict): StatusDraft {
   const generation = instance.metadata.generation ?? 0;
   const conditions = conditionsOf(
     verdict,
@@ -69,10 +69,11 @@ export function instanceDraft({ deps, instance, policy }: InstancePass, verdict:
     deps.clock.now(),
   );
   const release = verdict.release ?? instance.status?.release;
+  const releasedSpec = releasedNote ?? instance.status?.releasedSpec;
   return {
     conditions,
     source: deletionSource({ deps, instance, policy }) ?? sourceOf(instance, deps.inventory, policy),
-    rest: release === undefined ? {} : { release },
+    rest: { ...(release === undefined ? {} : { release }), ...(releasedSpec === undefined ? {} : { releasedSpec }) },
   };
 }
 

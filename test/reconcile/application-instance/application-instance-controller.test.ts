@@ -89,7 +89,12 @@ describe('an ApplicationInstance', () => {
       before?.metadata.generation,
     ]);
     expect(new Set(stage.operator.recording.writes)).toEqual(
-      new Set(['apply OCIRepository shop/podinfo', 'apply ApplicationInstance shop/podinfo#status']),
+      new Set([
+        'apply OCIRepository shop/podinfo',
+        // What spec it is made of is noted there; its generation stays.
+        'apply HelmRelease shop/podinfo',
+        'apply ApplicationInstance shop/podinfo#status',
+      ]),
     );
     const ofSecond = stage.operator.story.filter((line) => line.startsWith('int-2'));
     expect(ofSecond[0]).toMatch(/Ready=False\/HelmReleaseUpgrading/);

@@ -5,7 +5,7 @@ import { ConsumedApprovals } from '../../../src/reconcile/consumed-approvals.ts'
 import { Inventory } from '../../../src/reconcile/inventory.ts';
 import { startReconciler, type Reconciler } from '../../../src/reconcile/reconciler.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
-import type { Secret } from '../../../src/runtime/secret.ts';
+import { Secret } from '../../../src/runtime/secret.ts';
 import { aPolicy, CLUSTER_ID } from '../manifests.ts';
 import { RecordingApi, type Recorded } from '../recording-api.ts';
 import { logger } from '../test-cluster.ts';
@@ -24,6 +24,8 @@ export interface Operator extends AsyncDisposable {
   /** `<intent>: <type>=<status>/<reason> …` of each report, in order. */
   readonly story: readonly string[];
 }
+
+const KEYS = [new Secret('{"kty":"OKP","d":"a key of the cluster"}')];
 
 /** Private keys that a test may change under the operator. */
 export interface Keys {
@@ -58,7 +60,7 @@ export async function startOperator(
     random: () => 0,
     logger,
     policy: () => policy,
-    keyRing: () => options.keys?.ring,
+    keyRing: () => (options.keys === undefined ? KEYS : options.keys.ring),
     onNotOpened: (_, message) => void notOpened.push(message),
     onPolicyChange: (listener) => {
       changed = listener;
