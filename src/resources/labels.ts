@@ -29,10 +29,12 @@ export const ALLOWED_OPERATIONS_ANNOTATION = 'ops.service.io/allowed-operations'
 export const APPROVAL_REQUIRED_ANNOTATION = 'ops.service.io/approval-required';
 /** On an ApplicationInstance: the approval of its spec (compact JWS); an Operation carries its own in its spec. */
 export const APPROVAL_ANNOTATION = 'app.service.io/approval';
-/** On a HelmRelease that needed an approval: hash of the instance's spec that it was made of (`approvedSpecHash`). */
+/** On a HelmRelease: hash of the instance's spec that it was made of (`approvedSpecHash`), and the operator's seal over that. */
 export const RELEASED_SPEC_ANNOTATION = 'app.service.io/released-spec';
 /** On an ApplicationInstance: the earlier version that an operation took it back to, until the next intent (JSON). */
 export const ROLLBACK_ANNOTATION = 'app.service.io/rollback';
+/** On what an operation made: the operator's seal over whose it is. */
+export const MADE_BY_ANNOTATION = 'ops.service.io/made-by';
 /** On what an operation made: the Operation's UID. */
 export const OPERATION_UID_LABEL = 'ops.service.io/operation-uid';
 /** On every delivered object: the control plane's signature over it (decisions, "Jobs"). */

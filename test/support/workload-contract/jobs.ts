@@ -206,19 +206,24 @@ export function describeJobs(world: () => WorkloadWorld): void {
       expect(await world().api.get(jobRef('jo-gone-1'))).toBeUndefined();
     });
 
-    it("leaves another's Job of that name alone", async () => {
+    it.each([
+      ["another's Job of that name", false],
+      ['a Job that somebody planted while the operation waited, with its label', true],
+    ])('leaves %s alone', async (_what, isLabelled) => {
       const containers = [{ name: 'main', image: IMAGE }];
       const spec = { template: { spec: { restartPolicy: 'Never', containers } } };
-      const { apiVersion, kind, name, namespace } = jobRef('jo-taken-1');
-      await world().api.create({ apiVersion, kind, metadata: { name, namespace }, spec }, 'test');
-      const run = await jobRun(world(), { name: 'jo-taken', parameters: { image: IMAGE, command: ['true'] } });
+      const operation = isLabelled ? 'jo-planted' : 'jo-taken';
+      const { apiVersion, kind, name, namespace } = jobRef(`${operation}-1`);
+      const run = await jobRun(world(), { name: operation, parameters: { image: IMAGE, command: ['true'] } });
+      const labels = isLabelled ? { 'ops.service.io/operation-uid': run.operation.metadata.uid ?? '' } : {};
+      await world().api.create({ apiVersion, kind, metadata: { name, namespace, labels }, spec }, 'test');
       const said =
-        "failed TargetNotSuited (final): Job jo-taken-1 is there already and is not this operation's; " +
-        'delete it (kubectl -n shop delete job jo-taken-1) or give the operation another name';
+        `failed TargetNotSuited (final): Job ${name} is there already and is not this operation's; ` +
+        `delete it (kubectl -n shop delete job ${name}) or give the operation another name`;
       expect(await world().start(runJobRunner, run)).toBe(said);
       expect(wordsOf(await world().observe(runJobRunner, run))).toBe(said);
       await world().stop(runJobRunner, run);
-      expect(await world().api.get(jobRef('jo-taken-1'))).toBeDefined();
+      expect(await world().api.get(jobRef(name))).toBeDefined();
     });
 
     it('that is begun by two at once is one Job', async () => {

@@ -62,6 +62,16 @@ export function describeRestarts(world: () => WorkloadWorld): void {
       expect((await world().read(ref)).metadata.generation).toBe(3);
     });
 
+    it('believes no mark of a clock that is far ahead, nor one that somebody set', async () => {
+      const marked = { 'ops.service.io/last-restart': '9999-01-01T00:00:00.000Z uid-z' };
+      const ref = await world().make(aDeployment('re-ahead', { annotations: marked }));
+      const run = restart({ parameters: { name: 're-ahead' } });
+      expect(await world().outcome(rolloutRestartRunner, run)).toBe(
+        'succeeded WorkloadRestarted: Deployment re-ahead: 2 pods restarted and available',
+      );
+      expect(restartedAt(await world().read(ref))).toBe(STARTED.toISOString());
+    });
+
     it('waits for what does not come up, and fails where its controller gives it up', async () => {
       const ref = await world().make(aDeployment('re-stuck'));
       const run = restart({ parameters: { name: 're-stuck' } });

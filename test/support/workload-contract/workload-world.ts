@@ -6,6 +6,7 @@ import type { Workload } from '../../../src/reconcile/operation/runners/workload
 import type {
   LeftBehind,
   OperationRun,
+  RunnerDeps,
   RunState,
   TemplateRunner,
 } from '../../../src/reconcile/operation/template-runner.ts';
@@ -15,12 +16,14 @@ import { OPERATION_KIND, type Operation, type OperationSpec } from '../../../src
 import { customResourceDefinition } from '../../../src/resources/crd.ts';
 import { RESOURCE_DEFINITIONS } from '../../../src/resources/resource-definitions.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { Secret } from '../../../src/runtime/secret.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { startWorkloadController } from '../../../src/sandbox/workload-controller/start-workload-controller.ts';
 import { aNamespace, aPolicy } from '../../reconcile/manifests.ts';
 
 const logger = createLogger('test', 'silent');
 const signal = new AbortController().signal;
+const RING = [new Secret('a private key of the cluster')];
 export const STARTED = new Date('2026-03-01T10:00:00.000Z');
 
 /** An API server that the contract is run on. */
@@ -179,7 +182,7 @@ export class WorkloadWorld implements AsyncDisposable {
 
   /** Begins the try, twice as after a crash between its effect and the next write; says why it cannot begin. */
   async start(runner: TemplateRunner, run: OperationRun): Promise<string | undefined> {
-    const deps = { api: this.api, logger };
+    const deps = this.#deps();
     const first = await runner.start(deps, run, signal);
     const second = await runner.start(deps, run, signal);
     const words = [first, second].map((refused) => (refused === undefined ? undefined : wordsOf(refused)));
@@ -188,16 +191,16 @@ export class WorkloadWorld implements AsyncDisposable {
   }
 
   async startOnce(runner: TemplateRunner, run: OperationRun): Promise<string | undefined> {
-    const refused = await runner.start({ api: this.api, logger }, run, signal);
+    const refused = await runner.start(this.#deps(), run, signal);
     return refused === undefined ? undefined : wordsOf(refused);
   }
 
   async observe(runner: TemplateRunner, run: OperationRun): Promise<RunState> {
-    return await runner.observe({ api: this.api, logger }, run, signal);
+    return await runner.observe(this.#deps(), run, signal);
   }
 
   async stop(runner: TemplateRunner, run: OperationRun): Promise<LeftBehind | void> {
-    return await runner.stop?.({ api: this.api, logger }, run, signal);
+    return await runner.stop?.(this.#deps(), run, signal);
   }
 
   /** What the runner says, once it says `wanted`. */
@@ -224,6 +227,10 @@ export class WorkloadWorld implements AsyncDisposable {
       },
       { timeout: 10_000, interval: 5 },
     );
+  }
+
+  #deps(): RunnerDeps {
+    return { api: this.api, logger, keyRing: () => RING };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

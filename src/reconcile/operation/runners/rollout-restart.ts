@@ -56,7 +56,8 @@ async function look(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): P
   if (live === undefined) return await targetIsMissing(deps, ref, signal);
   // One that began later has restarted the same pods once more.
   if (markOn(live, LAST_RESTART_ANNOTATION, run) === 'before') return { state: 'absent' };
-  if (templateMetadata(live)?.annotations?.[RESTARTED_AT] === undefined) {
+  const restartedAt = templateMetadata(live)?.annotations?.[RESTARTED_AT];
+  if (restartedAt === undefined || Date.parse(restartedAt) < secondOf(run.startedAt)) {
     const owners = ownersOf(live, ['spec', 'template']).join(', ');
     const message = `somebody took the restart of ${named(ref)} out of its pod template again; its field managers: ${owners}`;
     return finalFailure(Reason.ChangeUndone, message);
@@ -66,6 +67,11 @@ async function look(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): P
   if (progress.state === 'running') return { state: 'running', message };
   if (progress.state === 'done') return { state: 'succeeded', reason: Reason.WorkloadRestarted, message };
   return { state: 'failed', reason: Reason.RolloutFailed, message, isFinal: true };
+}
+
+/** kubectl writes whole seconds. */
+function secondOf(time: Date): number {
+  return Math.floor(time.getTime() / 1000) * 1000;
 }
 
 function templateMetadata({ spec }: Workload) {

@@ -3,7 +3,6 @@ import { KIND_NOT_FOUND } from '../../../kube/kube-fault.ts';
 import { findCondition } from '../../../resources/conditions.ts';
 import type { Condition } from '../../../protocol/condition.ts';
 import type { KubeObject, ObjectRef } from '../../../resources/kube-object.ts';
-import { OPERATION_UID_LABEL } from '../../../resources/labels.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import type {
   FailedTry,
@@ -16,6 +15,7 @@ import type {
 } from '../template-runner.ts';
 import { inlineJob, JOB, jobAccount, jobFromCronJob, jobName, type CronJob } from './job-object.ts';
 import { jobOutput, newestPod, waitingReason } from './job-output.ts';
+import { asMadeHere, isMadeHere } from './made-here.ts';
 import { finalFailure, orRefused } from './refused-call.ts';
 import { OPERATION_FIELD_MANAGER } from './workload-mark.ts';
 import { targetIsMissing } from './workload-target.ts';
@@ -42,7 +42,7 @@ export const runJobRunner: TemplateRunner = {
 
 async function begin(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<FailedTry | undefined> {
   const live = await deps.api.get<Job>(refOfJob(run), signal);
-  if (live !== undefined) return isForeign(live, run) ? nameIsTaken(live) : undefined;
+  if (live !== undefined) return isMadeHere(live, run, deps) ? undefined : nameIsTaken(live);
   if (wasThere(run)) return jobIsGone(run);
   const { cronJob } = run.parameters as { readonly cronJob?: string };
   let job: KubeObject;
@@ -53,7 +53,7 @@ async function begin(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): 
     job = jobFromCronJob(run, found);
   }
   try {
-    await deps.api.create(job, OPERATION_FIELD_MANAGER, signal);
+    await deps.api.create(asMadeHere(job, run, deps), OPERATION_FIELD_MANAGER, signal);
   } catch (error) {
     // Made by this operation before a crash, or meanwhile by another: the next look tells which.
     if (!(error instanceof KubeError) || error.reason !== 'AlreadyExists') throw error;
@@ -64,7 +64,7 @@ async function begin(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): 
 async function look(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<RunState> {
   const job = await deps.api.get<Job>(refOfJob(run), signal);
   if (job === undefined) return wasThere(run) ? jobIsGone(run) : { state: 'absent' };
-  if (isForeign(job, run)) {
+  if (!isMadeHere(job, run, deps)) {
     // That of an earlier operation of this name goes with it.
     return job.metadata.deletionTimestamp === undefined ? nameIsTaken(job) : { state: 'absent' };
   }
@@ -97,7 +97,7 @@ async function look(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): P
 /** Deletes what still runs, with its pods, and keeps what they wrote; what has ended stays to be looked at. */
 async function end(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<LeftBehind | undefined> {
   const job = await deps.api.get<Job>(refOfJob(run), signal);
-  if (job === undefined || isForeign(job, run)) return undefined;
+  if (job === undefined || !isMadeHere(job, run, deps)) return undefined;
   const conditions = job.status?.conditions;
   const isOver = (['Complete', 'Failed'] as const).some((type) => findCondition(conditions, type)?.status === 'True');
   const { uid } = job.metadata;
@@ -139,10 +139,6 @@ function refOfOutput(run: OperationRun): OutputRef {
 function wasThere(run: OperationRun): boolean {
   const seen = run.operation.status?.outputRef;
   return seen?.kind === JOB.kind && seen.name === jobName(run);
-}
-
-function isForeign({ metadata }: KubeObject, { operation }: OperationRun): boolean {
-  return metadata.labels?.[OPERATION_UID_LABEL] !== operation.metadata.uid;
 }
 
 function nameIsTaken({ metadata }: KubeObject): FailedTry {

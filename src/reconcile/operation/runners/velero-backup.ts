@@ -12,6 +12,7 @@ import {
   veleroRef,
   type VeleroWork,
 } from './velero.ts';
+import { asMadeHere } from './made-here.ts';
 
 const WORK: VeleroWork = {
   kind: VELERO_BACKUP,
@@ -30,7 +31,7 @@ export const veleroBackupRunner: TemplateRunner = {
     if (before.state !== 'absent') return before.state === 'failed' ? before : undefined;
     const backup = desiredBackup(run);
     const closed = await closedNamespace(WORK, backup.spec.includedNamespaces ?? [], deps, signal);
-    return closed ?? (await createOnce(WORK, backup, deps, signal));
+    return closed ?? (await createOnce(WORK, asMadeHere(backup, run, deps), deps, signal));
   },
   observe,
 };

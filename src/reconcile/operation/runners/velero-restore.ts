@@ -8,6 +8,7 @@ import { Reason } from '../../../resources/reasons.ts';
 import { VELERO_BACKUP, VELERO_RESTORE, type VeleroBackup, type VeleroRestore } from '../../../resources/velero.ts';
 import type { FailedTry, OperationRun, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
 import { closedNamespace, counted, counts, createOnce, failedTry, refusalOf } from './velero.ts';
+import { asMadeHere } from './made-here.ts';
 import { standing, veleroLabels, veleroNamespaceOf, veleroRef, type VeleroWork } from './velero.ts';
 
 const WORK: VeleroWork = {
@@ -49,7 +50,7 @@ export const veleroRestoreRunner: TemplateRunner = {
     return (
       (await closedNamespace(WORK, restoredNamespaces(parameters, own), deps, signal)) ??
       (await backupIsNotUsable(deps, run, signal)) ??
-      (await createOnce(WORK, desiredRestore(run), deps, signal))
+      (await createOnce(WORK, asMadeHere(desiredRestore(run), run, deps), deps, signal))
     );
   },
   observe,

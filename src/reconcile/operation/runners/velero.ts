@@ -13,6 +13,7 @@ import {
 } from '../../../resources/velero.ts';
 import { namespaceIsNotThere } from '../../write-checks.ts';
 import type { FailedTry, OperationRun, OutputRef, RunnerDeps, RunState } from '../template-runner.ts';
+import { isMadeHere } from './made-here.ts';
 
 /** At most so many of Velero's own words about what it did not take. */
 const MOST_ERRORS = 5;
@@ -116,20 +117,20 @@ export async function closedNamespace(
 export async function standing<T extends VeleroBackup | VeleroRestore>(
   work: VeleroWork,
   run: OperationRun,
-  { api }: RunnerDeps,
+  deps: RunnerDeps,
   signal: AbortSignal,
   words: { readonly completed: (object: T) => string; readonly progress: (object: T) => string },
 ): Promise<RunState> {
   const ref = veleroRef(work, run);
   let object: T | undefined;
   try {
-    object = await api.get<T>(ref, signal);
+    object = await deps.api.get<T>(ref, signal);
   } catch (error) {
     return refusalOf(work, ref.namespace, error, 'get');
   }
   if (object === undefined) return { state: 'absent' };
   const named = `${ref.kind} ${ref.namespace}/${ref.name}`;
-  if (object.metadata.labels?.[OPERATION_UID_LABEL] !== run.operation.metadata.uid) {
+  if (!isMadeHere(object, run, deps)) {
     const message = `${named} is there already and was not made by this operation; it is left alone: run the operation again under another name`;
     return failedTry(work, message);
   }

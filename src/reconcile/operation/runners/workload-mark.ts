@@ -17,16 +17,22 @@ export function markOf({ operation, startedAt }: Pick<OperationRun, 'operation' 
   return `${startedAt.toISOString()} ${operation.metadata.uid ?? ''}`;
 }
 
+/** How far two leaders' clocks may be apart. A mark from further in the future is nobody's that runs now. */
+const MAX_SKEW_MS = 60_000;
+
 /** How the object's mark stands to this operation: none of its own yet, its own, or that of one that began later. */
 export function markOn(
   live: KubeObject,
   annotation: string,
-  run: Pick<OperationRun, 'operation' | 'startedAt'>,
+  run: Pick<OperationRun, 'operation' | 'startedAt' | 'now'>,
 ): 'before' | 'own' | 'later' {
-  const [, mark] = /^(\d{4}-\d\d-\d\dT\S+Z [^ ]+)/.exec(live.metadata.annotations?.[annotation] ?? '') ?? [];
+  const text = live.metadata.annotations?.[annotation] ?? '';
+  const [, mark, began = ''] = /^((\d{4}-\d\d-\d\dT\S+Z) [^ ]+)/.exec(text) ?? [];
   const own = markOf(run);
   if (mark === undefined || mark < own) return 'before';
-  return mark === own ? 'own' : 'later';
+  if (mark === own) return 'own';
+  const isBelieved = Date.parse(began) <= run.now.getTime() + MAX_SKEW_MS;
+  return isBelieved ? 'later' : 'before';
 }
 
 /** The words of the mark after time and UID. */
