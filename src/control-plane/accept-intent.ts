@@ -29,6 +29,7 @@ import { findRequestKey, insertRequestKey } from './store/request-keys.ts';
 import type { Database, IntentRow } from './store/schema.ts';
 import { DELIVERY_TOPIC } from './topics.ts';
 import { requireValuesFit, valuesToCheck, type UncheckedValues } from './require-values-fit.ts';
+import { rollbackValues } from './rollback-values.ts';
 import type { ValuesChecker } from './values-checker.ts';
 import type { Wakeups } from './wakeups.ts';
 
@@ -148,7 +149,9 @@ async function acceptIn(
   throwIfTooLarge(request, rendered, SIGNATURE_BYTES + (approval === undefined ? 0 : APPROVAL_BYTES));
   // After the size, which bounds what a check may be of.
   const isWhole = request.sealedValues === undefined && carried === undefined;
-  const unchecked = valuesToCheck(request, cluster.organization_id, entry, isWhole);
+  const unchecked =
+    valuesToCheck(request, cluster.organization_id, entry, isWhole) ??
+    (await rollbackValues(trx, cluster, request, others.templates));
   if (unchecked !== undefined && unchecked.text !== checked) return { unchecked };
 
   // Delivery goes by this time, so it never runs backwards for one object, whatever the clock does.

@@ -20,6 +20,7 @@ import { recordOf, templatePin } from './intent-record-of.ts';
 import { assertDeliverable, generationIsAsExpected, intentViolations } from './intent-refusals.ts';
 import { policyOfCluster } from './policy-of-cluster.ts';
 import { requireValuesFit, valuesToCheck } from './require-values-fit.ts';
+import { rollbackValues } from './rollback-values.ts';
 import { sealSecretValues, valuesToStore } from './seal-secret-values.ts';
 import { SIGNATURE_BYTES } from './sign-rendered.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
@@ -110,7 +111,9 @@ export async function dryRunIntent(
     found.add('cluster', await clusterViolations(rendered, policy, now));
   }
   const isWhole = request.sealedValues === undefined && carried === undefined;
-  const unchecked = valuesToCheck(request, cluster.organization_id, entry, isWhole);
+  const unchecked =
+    valuesToCheck(request, cluster.organization_id, entry, isWhole) ??
+    (await rollbackValues(db, cluster, request, base?.templates));
   if (unchecked !== undefined)
     await found.of('/values', async () => await requireValuesFit(deps.valuesChecker, unchecked));
   const warnings = entry === undefined ? [] : deprecationWarnings(entry.name, entry.deprecation);

@@ -1,5 +1,7 @@
 import type { IntentRequest } from '../intent/intent-request.ts';
 import { mergeValues } from '../intent/merge-values.ts';
+import type { Fault } from '../protocol/app-error.ts';
+import type { Fault } from '../protocol/app-error.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { CheckOutcome } from './check-thread.ts';
 import type { StoredCatalogEntry } from './store/catalog-entries.ts';
@@ -12,6 +14,8 @@ export interface UncheckedValues {
   readonly entry: string;
   /** A `ValuesCheck` as JSON: equal texts have equal verdicts. */
   readonly text: string;
+  /** JSON Pointer to the values in the request; default `/values`. */
+  readonly at?: string;
 }
 
 /**
@@ -34,41 +38,34 @@ export function valuesToCheck(
 /**
  * Refuses an intent whose values break its catalog entry's `valuesSchema`, or cannot be judged by it.
  *
- * @throws AppError `constraint_violated` with every fault below `/values`, or `unavailable`
+ * @throws AppError `constraint_violated` with every fault below `at`, or `unavailable`
  */
 export async function requireValuesFit(
   checker: Pick<ValuesChecker, 'check'>,
-  { organizationId, entry, text }: UncheckedValues,
+  { organizationId, entry, text, at = '/values' }: UncheckedValues,
 ): Promise<void> {
   const outcome = await checker.check(organizationId, text);
   if (outcome.state !== 'judged') {
     const message = `cannot be checked by the valuesSchema of catalog entry ${entry}: ${whyOf(outcome)}; mend the entry's schema (PUT /api/v1/catalog/${entry}) or send simpler values`;
-    throw refusal([{ path: '/values', message, ...allowedTime(outcome) }]);
+    throw refusal([{ path: at, message, ...allowedTime(outcome) }]);
   }
-  if (outcome.faults.length > 0) throw refusal(outcome.faults);
+  if (outcome.faults.length > 0) throw refusal(placedAt(at, outcome.faults));
 }
 
-/**
- * Refuses a `valuesSchema` that cannot be used, and default values that break it.
- *
- * @throws AppError `constraint_violated` with every fault below `/valuesSchema` or `/defaultValues`, or `unavailable`
- */
-export async function requireUsableSchema(
+/** What keeps a `valuesSchema` from being used, below `/valuesSchema`, and which default values break it, below `/defaultValues`. */
+export async function schemaFaults(
   checker: Pick<ValuesChecker, 'check'>,
   organizationId: string,
-  { valuesSchema: schema, defaultValues: values = {} }: Pick<StoredCatalogEntry, 'valuesSchema' | 'defaultValues'>,
-): Promise<void> {
-  if (schema === undefined) return;
+  { valuesSchema: schema, defaultValues: values = {} }: Partial<StoredCatalogEntry>,
+): Promise<readonly Fault[]> {
+  if (schema === undefined) return [];
   // Values may be required of each intent, so only what the defaults do have is judged.
   const outcome = await checker.check(organizationId, checkText({ schema, values, isWhole: false, isNew: true }));
   if (outcome.state !== 'judged') {
     const message = `cannot be applied to the default values: ${whyOf(outcome)}; make it simpler, above all its patterns and references`;
-    throw refusal([{ path: '/valuesSchema', message, ...allowedTime(outcome) }]);
+    return [{ path: '/valuesSchema', message, ...allowedTime(outcome) }];
   }
-  if (outcome.faults.length === 0) return;
-  throw refusal(
-    outcome.faults.map((fault) => ({ ...fault, path: fault.path.replace(/^\/values(?=\/|$)/, '/defaultValues') })),
-  );
+  return outcome.faults.map((fault) => ({ ...fault, path: fault.path.replace(/^\/values(?=\/|$)/, '/defaultValues') }));
 }
 
 type Unjudged = Exclude<CheckOutcome, { readonly state: 'judged' }>;
