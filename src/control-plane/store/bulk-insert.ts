@@ -73,7 +73,8 @@ export function bulkInsert<Row extends object, Result = unknown>(
         const parameters: unknown[] = [];
         for (let index = start; index < start + size; index += 1) {
           const row = rows[index];
-          if (row !== undefined) for (const column of columns) parameters.push(row[column]);
+          // What a row leaves out is NULL, as it is where rows go as JSON.
+          if (row !== undefined) for (const column of columns) parameters.push(row[column] ?? null);
         }
         const { rows: returned } = await trx.executeQuery<Result>({ ...statement(trx, size), parameters });
         for (const result of returned) results.push(result);
