@@ -16,6 +16,7 @@ import {
   writesAreStopped,
 } from './release.ts';
 import { targetIsElsewhere } from './target-is-elsewhere.ts';
+import { targetIsNotApproved } from './target-is-not-approved.ts';
 import { markOf, markOn, OPERATION_FIELD_MANAGER } from './workload-mark.ts';
 
 /** On a HelmRelease: the operation that had it looked at last, as `<when it began> <its UID>`. */
@@ -48,7 +49,10 @@ async function ask(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Pr
   const found = await readApplication(deps, run, Reason.ReleaseNotReconciled, signal);
   if (isFailure(found)) return found;
   const { release, source } = found;
-  const held = writesAreStopped(found, run) ?? releaseIsSuspended(found, Reason.ReleaseNotReconciled);
+  const held =
+    writesAreStopped(found, run) ??
+    releaseIsSuspended(found, Reason.ReleaseNotReconciled) ??
+    (await targetIsNotApproved(deps, found, run, signal));
   if (held !== undefined) return held;
   if (markOn(release, LAST_RECONCILE_ANNOTATION, run) !== 'before') return undefined;
   const { force = false, reset = false } = run.parameters as Static<typeof ReleaseReconcileParameters>;

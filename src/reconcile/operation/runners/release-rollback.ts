@@ -31,6 +31,7 @@ import {
   writesAreStopped,
 } from './release.ts';
 import { targetIsElsewhere } from './target-is-elsewhere.ts';
+import { choiceIsNotApproved, targetIsNotApproved } from './target-is-not-approved.ts';
 import { OPERATION_FIELD_MANAGER } from './workload-mark.ts';
 
 /**
@@ -63,7 +64,10 @@ async function pin(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Pr
   const ring = keysOf(deps);
   const before = readPin(instance, run.policy.clusterId, ring);
   if (whose(before, run) !== 'earlier') return undefined;
-  const held = writesAreStopped(found, run) ?? releaseIsSuspended(found, Reason.ReleaseNotRolledBack);
+  const held =
+    writesAreStopped(found, run) ??
+    releaseIsSuspended(found, Reason.ReleaseNotRolledBack) ??
+    (await targetIsNotApproved(deps, found, run, signal));
   if (held !== undefined) return held;
   const planned = plan(found, run, before);
   if ('state' in planned) return planned;
@@ -110,7 +114,8 @@ function plan(found: Application, run: OperationRun, before: PinReading): Omit<R
   const violations = chartIsNotAllowed(asPinned(instance, pinned), { policy: run.policy });
   const [first] = violations;
   if (first !== undefined) return finalFailure(first.reason, refusalText(violations));
-  return unapproved(instance, run, { isKnown: earlier.includes(version) && values === undefined }) ?? pinned;
+  const isKnown = earlier.includes(version) && values === undefined;
+  return (isKnown ? undefined : choiceIsNotApproved(found, run)) ?? pinned;
 }
 
 /** The versions of this chart that ran before that of the spec, the newest first. */
@@ -125,20 +130,6 @@ function earlierVersions({ instance, release }: Application): readonly string[] 
   // Flux adds the digest to the version of a chart out of an OCI registry.
   const isOci = instance.spec.chart.type === 'oci';
   return [...new Set(ran.map(({ chartVersion }) => (isOci ? withoutBuild(chartVersion) : chartVersion)))];
-}
-
-/** An approval of an installation is of its version and values: others are not run by an operation that nobody approved. */
-function unapproved(
-  { spec }: ApplicationInstance,
-  { operation, policy }: OperationRun,
-  { isKnown }: { readonly isKnown: boolean },
-): FailedTry | undefined {
-  const isAsked = policy.approvals?.catalogEntries.includes(spec.catalogEntry) === true;
-  if (!isAsked || isKnown || operation.spec.approval?.required === true) return undefined;
-  const message =
-    `catalog entry ${spec.catalogEntry} needs an approval on this cluster, and this operation has none: without one an ` +
-    'application goes back to a version that ran before and with its present values only; an admin of the control plane sets an approval for the template release-rollback';
-  return finalFailure(Reason.ApprovalMissing, message);
 }
 
 async function progressOf(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<RunState> {
