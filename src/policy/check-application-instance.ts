@@ -21,6 +21,9 @@ export async function checkApplicationInstance(
     ...namespaceIsNotAllowed('namespace', namespace, situation),
     ...namespaceIsNotLabelled(namespace, situation),
     ...elsewhere.flatMap((name) => namespaceIsNotAllowed('targetNamespace', name, situation)),
+    ...(situation.elsewhere ?? []).flatMap((other) =>
+      namespaceIsNotLabelled(other.metadata.name, { namespace: other }),
+    ),
     ...chartIsNotAllowed(instance, situation),
     ...ruleIsBroken(APPLICATION_INSTANCE_RULES, instance, situation.before),
     ...integerIsNotExact(instance),
