@@ -1,7 +1,6 @@
 import type { IntentRequest } from '../intent/intent-request.ts';
 import { mergeValues } from '../intent/merge-values.ts';
 import type { Fault } from '../protocol/app-error.ts';
-import type { Fault } from '../protocol/app-error.ts';
 import { refusal } from '../protocol/parse.ts';
 import type { CheckOutcome } from './check-thread.ts';
 import type { StoredCatalogEntry } from './store/catalog-entries.ts';
@@ -65,7 +64,12 @@ export async function schemaFaults(
     const message = `cannot be applied to the default values: ${whyOf(outcome)}; make it simpler, above all its patterns and references`;
     return [{ path: '/valuesSchema', message, ...allowedTime(outcome) }];
   }
-  return outcome.faults.map((fault) => ({ ...fault, path: fault.path.replace(/^\/values(?=\/|$)/, '/defaultValues') }));
+  return placedAt('/defaultValues', outcome.faults);
+}
+
+/** Of values that stand elsewhere than `/values`. */
+function placedAt(at: string, faults: readonly Fault[]): Fault[] {
+  return faults.map((fault) => ({ ...fault, path: fault.path.replace(/^\/values(?=\/|$)/, () => at) }));
 }
 
 type Unjudged = Exclude<CheckOutcome, { readonly state: 'judged' }>;
