@@ -89,7 +89,7 @@ export class Core {
     this.#lastAnswer = deps.cluster().status?.lastContactTime;
     const { api, clock, logger, random, policy, namespace, reporter } = deps;
     const clusterId = (): string => policy().clusterId;
-    this.#inventory = new Inventory({ api, logger, namespace, clusterId });
+    this.#inventory = new Inventory({ api, logger, namespace, clusterId, clock });
     this.#approvals = new ConsumedApprovals({ api, clock, namespace, clusterId });
     this.#source = new GitSource({
       stateDir: deps.stateDir,

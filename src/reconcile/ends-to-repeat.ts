@@ -1,7 +1,9 @@
 import type { StatusChange } from '../events/report/reporter.ts';
 import type { ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import { Reason } from '../resources/reasons.ts';
+import { OPERATION_KIND } from '../resources/operation.ts';
 import type { DeletedRecord } from './inventory-record.ts';
+import { lostRun } from './operation/known-runs.ts';
 
 /** From the report of an end to its post. */
 const MARGIN_MS = 60_000;
@@ -25,7 +27,9 @@ export function endsToRepeat(
 
 /** The end of one as it was reported; undefined where no intent asked for it. */
 export function endToRepeat(record: DeletedRecord, mode: ConnectivityMode): StatusChange | undefined {
-  return record.reportedFor === undefined ? undefined : endOf(record, mode);
+  if (record.reportedFor === undefined) return undefined;
+  if (record.kind !== OPERATION_KIND) return endOf(record, mode);
+  return record.run === 'lost' ? lostRun(record, mode) : undefined;
 }
 
 /** The end of one as it was reported, and in the same words each time where none is remembered. */

@@ -11,6 +11,7 @@ import {
 import { intentIdOf } from '../resources/intent-ids.ts';
 import type { KubeObject, ObjectRef } from '../resources/kube-object.ts';
 import { compareSource, type SourcePair } from '../resources/source-annotation.ts';
+import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { ConfigMapShards } from './config-map-shards.ts';
 import {
@@ -23,6 +24,7 @@ import {
   type InventoryRecord,
 } from './inventory-record.ts';
 import { DELIVERED_KINDS } from './delivered-kinds.ts';
+import { runOf, runOfGone } from './operation/run-record.ts';
 import { greaterPair, pairOf } from './source-pair.ts';
 
 /** Objects since deleted that are remembered; the oldest give way. Tombstones in Git are kept for 90 days besides. */
@@ -35,6 +37,8 @@ export interface InventoryDeps {
   readonly clusterId: () => string;
   /** Default `service-system`. */
   readonly namespace?: string;
+  /** Default: the system's. */
+  readonly clock?: Clock;
 }
 
 /** Which transport and revision brought an object's present manifest. */
@@ -154,9 +158,13 @@ export class Inventory {
 
   /** After an apply, or when an object turned out to be as wanted. An earlier incarnation of the same name gives way. */
   record(record: InventoryRecord): void {
-    this.#index(record);
-    this.#shards.set(record.uid, JSON.stringify(record));
+    this.#keep(record);
     this.#expected.delete(objectKey(record));
+  }
+
+  /** How far an operation is, which outlives the record of it: it runs once. */
+  noteRun(record: InventoryRecord, run: NonNullable<InventoryRecord['run']>): void {
+    this.#keep({ ...(this.#byUid.get(record.uid) ?? record), run });
   }
 
   /** An object is gone or was asked to go: its record ends, its order (epoch, generation) is kept. */
@@ -164,10 +172,23 @@ export class Inventory {
     const key = objectKey(deleted);
     const uid = this.#uidOf.get(key);
     const pair = greaterPair(deleted, this.lastPair(deleted)) ?? deleted;
-    if (uid !== undefined) this.#drop(key, uid);
-    const went = deleted.uid ?? uid ?? this.#deleted.get(key)?.uid;
+    const known = this.#deleted.get(key);
+    const record = this.find(deleted);
+    const run = runOfGone(deleted, record, known);
+    // For whom it is still to be told that it is lost.
+    const reportedFor = deleted.reportedFor ?? (run === 'begun' ? record?.intentId : undefined);
+    // Of a run that went, another incarnation may have come by now.
+    if (uid !== undefined && (deleted.run === undefined || deleted.uid === uid)) this.#drop(key, uid);
+    const went = deleted.uid ?? uid ?? known?.uid;
     const { epoch, generation } = pair;
-    const kept = { ...deleted, epoch, generation, ...(went === undefined ? {} : { uid: went }) };
+    const kept: DeletedRecord = {
+      ...deleted,
+      epoch,
+      generation,
+      ...(went === undefined ? {} : { uid: went }),
+      ...(reportedFor === undefined ? {} : { reportedFor }),
+      ...(run === undefined ? {} : { run }),
+    };
     this.#deleted.set(key, kept);
     this.#shards.set(deletedKey(key), JSON.stringify(kept));
     while (this.#deleted.size > MAX_DELETED) {
@@ -183,6 +204,19 @@ export class Inventory {
     const turn = this.#saving.then(async () => await this.#shards.save(signal));
     this.#saving = turn.catch(() => undefined);
     await turn;
+  }
+
+  #keep(record: InventoryRecord): void {
+    const earlier = this.find(record);
+    const run = record.run ?? (earlier?.uid === record.uid ? earlier.run : undefined);
+    const kept: InventoryRecord = run === undefined ? record : { ...record, run };
+    if (earlier?.run !== undefined && earlier.uid !== record.uid) {
+      const { apiVersion, kind, namespace, name, uid, epoch, generation } = earlier;
+      const at = (this.#deps.clock ?? systemClock).now().toISOString();
+      this.remember({ apiVersion, kind, namespace, name, uid, epoch, generation, at, run: earlier.run });
+    }
+    this.#index(kept);
+    this.#shards.set(kept.uid, JSON.stringify(kept));
   }
 
   #index(record: InventoryRecord): void {
@@ -227,6 +261,7 @@ export function recordOfLive(
   const pair = pairOf(object);
   if (namespace === undefined || uid === undefined || pair === undefined) return undefined;
   const intentId = intentIdOf(object);
+  const run = runOf(object);
   return {
     apiVersion: kind.apiVersion,
     kind: kind.kind,
@@ -238,6 +273,7 @@ export function recordOfLive(
     ...(intentId === undefined ? {} : { intentId }),
     sourceKey: '',
     fingerprint: '',
+    ...(run === undefined ? {} : { run }),
   };
 }
 

@@ -19,6 +19,7 @@ import { otherNamespacesOf, type Placed } from '../policy/other-namespaces.ts';
 import { InventorySaver } from './inventory-saver.ts';
 import type { Inventory } from './inventory.ts';
 import { NamespaceWatches, type Grant } from './namespace-watches.ts';
+import { KnownRuns } from './operation/known-runs.ts';
 import { reconcileOperation } from './operation/operation-controller.ts';
 import { asPlanned, standingOf } from './operation/operation-standing.ts';
 import { TEMPLATE_RUNNERS } from './operation/runners.ts';
@@ -122,6 +123,7 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const told = new ToldSources();
   const saver = new InventorySaver(deps);
   const adoption = new Adoption({ ...deps, saver });
+  const knownRuns = new KnownRuns({ ...deps, saver });
   /** Before anything is made of it: what stands in its status says by which way it came. */
   const noteArrival = (object: OwnObject, isGone: boolean): void => {
     adoption.seen(object, isGone);
@@ -139,6 +141,8 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
     deps.onDelivered?.(object, isGone);
   });
   operations.onChange((object, isGone) => {
+    // First: what went while it ran is told, and not as if it had never begun.
+    knownRuns.seen(object, isGone);
     noteArrival(object, isGone);
     operationQueue.add(keyOf(object.metadata));
     deps.onDelivered?.(object, isGone);
@@ -157,6 +161,7 @@ export function startReconciler(deps: ReconcilerDeps): Reconciler {
   const workers = async (): Promise<void> => {
     await Promise.all([instances, operations, namespaces].map((watched) => watched.synced(signal)));
     openNamespaces();
+    knownRuns.settleAll(operations.list());
     const withStatus = { ...deps, unwritten, ended, told, saver };
     const toRun = { ...withStatus, runners: deps.runners ?? TEMPLATE_RUNNERS };
     await Promise.all([

@@ -40,8 +40,16 @@ export async function clearAway(
     const { epoch, generation } = pair;
     const went = uid === undefined ? {} : { uid };
     const known = inventory.deleted(ref);
-    if (known === undefined || known.uid !== uid || known.generation !== generation) {
-      inventory.remember({ ...ref, namespace, epoch, generation, at: clock.now().toISOString(), ...went });
+    if (known?.uid !== uid || known?.generation !== generation || known.run !== 'ended') {
+      inventory.remember({
+        ...ref,
+        namespace,
+        epoch,
+        generation,
+        at: clock.now().toISOString(),
+        ...went,
+        run: 'ended',
+      });
     }
     await saver.saved(signal);
   }

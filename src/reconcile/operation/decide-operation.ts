@@ -14,7 +14,11 @@ export type Seen = RunState | { readonly state: 'unknown'; readonly message: str
 /** Everything that the next step rests on. */
 export interface OperationView {
   readonly standing: Standing;
+  /** What stands there of what runs was not written by this operator, so nothing is done by it. */
+  readonly isAltered?: boolean;
   readonly isCancelAsked: boolean;
+  /** It had begun before as another object that went; says so. */
+  readonly hadBegun?: string;
   /** Asked where a try may be due to begin (`needsVerdict`). */
   readonly verdict?: Verdict;
   /** Undefined until the present try was looked at. */
@@ -94,18 +98,29 @@ export function decideOperation(view: OperationView): Decision {
     case 'waiting':
       return beforeStart(view);
     case 'running':
-      return whileRunning({ ...view, standing });
+      return view.isAltered === true ? ALTERED : whileRunning({ ...view, standing });
   }
 }
 
 /** Where the verdict on a start is looked at: it may ask more than memory. */
-export function needsVerdict({ standing, isCancelAsked, seen, now }: Omit<OperationView, 'verdict'>): boolean {
-  if (isCancelAsked || standing.kind === 'ended') return false;
+export function needsVerdict(view: Omit<OperationView, 'verdict'>): boolean {
+  const { standing, isAltered, isCancelAsked, seen, now } = view;
+  if (isAltered === true || isCancelAsked || standing.kind === 'ended') return false;
   if (standing.kind === 'waiting') return true;
   if (now >= deadlineOf(standing)) return false;
   if (standing.nextTryAt !== undefined) return now >= standing.nextTryAt;
   return seen?.state === 'absent' && !standing.isBegun;
 }
+
+const ALTERED: Decision = {
+  kind: 'end',
+  ending: {
+    end: 'Failed',
+    reason: Reason.StatusAltered,
+    message:
+      'its status says that it runs and is not as this operator wrote it: somebody changed it, or the keypair of the cluster was lost since; nothing is done by it, and what it may have begun may go on: look for that, and ask for the operation anew',
+  },
+};
 
 function afterEnd(
   { finishedAt }: Extract<Standing, { kind: 'ended' }>,
@@ -116,7 +131,10 @@ function afterEnd(
   return now < due ? { kind: 'rest', again: due } : { kind: 'remove' };
 }
 
-function beforeStart({ isCancelAsked, verdict }: OperationView): Decision {
+function beforeStart({ isCancelAsked, hadBegun, verdict }: OperationView): Decision {
+  if (isCancelAsked && hadBegun !== undefined) {
+    return { kind: 'end', ending: ending('Failed', Reason.OperationLost, hadBegun) };
+  }
   if (isCancelAsked) return cancelled('it was cancelled before it began; nothing was done');
   if (verdict === undefined) return { kind: 'rest' };
   if (verdict.kind === 'barred') return { kind: 'block', reason: verdict.reason, message: verdict.message };

@@ -12,18 +12,22 @@ import type { Secret } from '../../runtime/secret.ts';
 import type { ClusterEventRecorder } from '../application-instance/instance-pass.ts';
 import type { InventorySaver } from '../inventory-saver.ts';
 import type { Inventory } from '../inventory.ts';
+import { namespacesElsewhere } from '../namespaces-elsewhere.ts';
 import { sourceOf } from '../status-source.ts';
-import type { ApprovalMemory } from '../take-approval.ts';
+import { withdrawApprovals, type ApprovalMemory } from '../take-approval.ts';
 import type { ToldSources } from '../told-sources.ts';
 import type { UnwrittenStatus } from '../unwritten-status.ts';
 import type { Watched } from '../watched.ts';
 import { writesArePaused } from '../write-checks.ts';
 import { writeStatus, type StatusDraft } from '../write-status.ts';
 import { clearAway } from './clear-away.ts';
+import { hadBegun } from './has-run-before.ts';
 import { judgeStart } from './judge-start.ts';
 import { keepOutput } from './keep-output.ts';
+import { noteBegun } from './known-runs.ts';
+import { isAsWritten, withSeal } from './operation-seal.ts';
 import { winningCondition, type NextStatus } from './operation-status.ts';
-import { deadlineOf, standingOf, type RunPlan } from './operation-standing.ts';
+import { asPlanned, deadlineOf, standingOf, type RunPlan } from './operation-standing.ts';
 import { passOperation, type OperationEffects, type RunningStanding } from './pass-operation.ts';
 import type { OperationRun, TemplateRunner } from './template-runner.ts';
 
@@ -37,7 +41,7 @@ export interface OperationDeps {
   readonly logger: Logger;
   readonly policy: () => ClusterPolicy;
   readonly unwritten: UnwrittenStatus;
-  /** The cluster's private keys, the current one first; undefined until they are read. */
+  /** The cluster's private keys, the current one first; undefined until they are read, and nothing begins before. */
   readonly keyRing?: () => readonly Secret[] | undefined;
   /** What this operator can run. */
   readonly runners: readonly TemplateRunner[];
@@ -60,6 +64,8 @@ class StatusNotWritten extends Error {}
 
 /** Longest wait until a namespace that is not known yet is asked for again. */
 const UNKNOWN_NAMESPACE_MS = 5000;
+/** The cluster's keys are read when the operator starts. */
+const KEYS_RETRY_MS = 1000;
 
 /**
  * One pass over one operation: as far as it goes now. What it needs to know of earlier passes stands in the status, so a
@@ -67,10 +73,11 @@ const UNKNOWN_NAMESPACE_MS = 5000;
  */
 export async function reconcileOperation(
   deps: OperationDeps,
-  { operations, namespaces }: OperationWatches,
+  watches: OperationWatches,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   signal: AbortSignal,
 ): Promise<WorkResult> {
+  const { operations, namespaces } = watches;
   const operation = await operations.get(namespace, name, signal);
   // Deleted while it ran: what it owns goes with it, which is all that could be stopped.
   if (operation === undefined || operation.metadata.deletionTimestamp !== undefined) return {};
@@ -79,7 +86,9 @@ export async function reconcileOperation(
   const standing = standingOf(operation);
   if (policy.paused && standing.kind !== 'running') return {};
   if (inside === undefined && standing.kind === 'running') return { requeueAfterMs: UNKNOWN_NAMESPACE_MS };
-  const effects = effectsOf(deps, operations, { inside, policy }, signal);
+  const ring = deps.keyRing?.() ?? [];
+  if (ring.length === 0 && standing.kind !== 'ended') return { requeueAfterMs: KEYS_RETRY_MS };
+  const effects = effectsOf(deps, watches, { inside, policy, ring }, signal);
   const pause = writesArePaused(policy, inside, operation)?.message;
   try {
     const again = await passOperation(effects, operation, pause);
@@ -93,10 +102,12 @@ export async function reconcileOperation(
 
 function effectsOf(
   deps: OperationDeps,
-  operations: Watched<Operation>,
-  { inside, policy }: { readonly inside: KubeObject | undefined; readonly policy: ClusterPolicy },
+  { operations, namespaces }: OperationWatches,
+  view: { readonly inside: KubeObject | undefined; readonly policy: ClusterPolicy; readonly ring: readonly Secret[] },
   signal: AbortSignal,
 ): OperationEffects {
+  const { inside, policy, ring } = view;
+  const { clusterId } = policy;
   const { api, clock, random, logger, keyRing } = deps;
   const runnerDeps = { api, logger, ...(keyRing === undefined ? {} : { keyRing }) };
   const runnerOf = (template: RunPlan['template']): TemplateRunner | undefined =>
@@ -129,11 +140,21 @@ function effectsOf(
       const plannedRun = (plan: RunPlan): OperationRun =>
         runOf(operation, { kind: 'running', plan, attempt: 1, isBegun: false, startedAt: now, said: '', progress: '' });
       const memory = { memory: deps.inventory, ...(approvals === undefined ? {} : { approvals }) };
-      const situation = { namespace: inside, policy, now, runnerOf, runOf: plannedRun, ...memory };
-      return await judgeStart(operation, standing, situation, signal);
+      const elsewhere = await namespacesElsewhere(namespaces, asPlanned(operation, standing), policy, signal);
+      const situation = { namespace: inside, elsewhere, policy, now, runnerOf, runOf: plannedRun, ...memory };
+      const verdict = await judgeStart(operation, standing, situation, signal);
+      if (verdict.kind === 'may run' && standing.kind !== 'running') await noteBegun(deps, operation, signal);
+      return verdict;
     },
-    write: async (operation, status, ifDenied) =>
-      await save(deps, operations, operation, { status, ...(ifDenied === undefined ? {} : { ifDenied }) }, signal),
+    write: async (operation, next, ifDenied) => {
+      const status = ring[0] === undefined ? next : withSeal(operation, next, clusterId, ring[0]);
+      const told = { status, ...(ifDenied === undefined ? {} : { ifDenied }) };
+      return await save(deps, operations, operation, told, signal);
+    },
+    hadBegun: (operation) => hadBegun(operation, deps.inventory),
+    isOurs: (operation) => isAsWritten(operation, clusterId, ring),
+    withdraw: async (operation) =>
+      await withdrawApprovals(deps.approvals, operation, { policy, now: clock.now() }, signal),
     isAsSeen: async (operation) => {
       const live = await api.get(refOf(operation), signal);
       const { uid, resourceVersion } = operation.metadata;

@@ -27,6 +27,12 @@ export interface OperationEffects {
   readonly stop: (operation: Operation, standing: RunningStanding) => Promise<LeftBehind | void>;
   readonly isStoppable: (standing: Standing) => boolean;
   readonly isCancellable: (standing: Standing) => boolean;
+  /** Where the operation had begun before, as another object: what is said of a cancellation that comes now. */
+  readonly hadBegun: (operation: Operation) => string | undefined;
+  /** Whether what stands there of what runs was written by this operator, or another of this cluster. */
+  readonly isOurs: (operation: Operation) => boolean;
+  /** Durable once it resolves: no approval of the operation is good for anything any more. */
+  readonly withdraw: (operation: Operation) => Promise<void>;
   /** Keeps the text beside the operation, or answers why that cannot be. */
   readonly keepOutput: (operation: Operation, text: string) => Promise<OutputRef | string>;
   /** Removes an operation whose time is over; answers when to look again where that has to wait. */
@@ -38,6 +44,8 @@ export interface OperationEffects {
 /** How long what cannot be stopped may hold up the end of an operation that is past its deadline. */
 const STOP_WITHIN_MS = 60_000;
 const MOST_STEPS = 12;
+/** What is Blocked is judged anew so much later, should nothing tell that it may go on. */
+const BLOCKED_MS = 60_000;
 /** The watch has caught up by then. */
 const BEHIND_MS = 1000;
 
@@ -61,9 +69,12 @@ export async function passOperation(
     const standing: Standing =
       written.kind === 'running' && written.attempt === startedTry ? { ...written, isBegun: true } : written;
     const { cancel = false, ttlSecondsAfterFinished: ttlSeconds } = operation.spec;
+    const hadBegun = cancel && standing.kind === 'waiting' ? effects.hadBegun(operation) : undefined;
     const view = {
       standing,
+      isAltered: standing.kind === 'running' && !effects.isOurs(operation),
       isCancelAsked: cancel,
+      ...(hadBegun === undefined ? {} : { hadBegun }),
       isCancellable: effects.isCancellable(standing) && effects.isStoppable(standing),
       isStoppable: effects.isStoppable(standing),
       ...(seen === undefined ? {} : { seen }),
@@ -80,7 +91,8 @@ export async function passOperation(
         return decision.again;
       case 'block':
         await effects.write(operation, statusAfter(operation, decision, view));
-        return undefined;
+        // No watch tells of room in the memory of approvals, nor of a moment that an approval waits for.
+        return new Date(view.now.getTime() + BLOCKED_MS);
       case 'say':
       case 'retry':
         await effects.write(operation, statusAfter(operation, decision, view));
@@ -158,6 +170,7 @@ async function stopped(
 
 async function ended(effects: OperationEffects, operation: Operation, ending: Ending): Promise<Operation> {
   const { output, message } = ending;
+  await effects.withdraw(operation);
   const kept = output === undefined || output === '' ? undefined : await effects.keepOutput(operation, output);
   const whole =
     kept === undefined

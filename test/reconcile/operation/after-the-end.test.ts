@@ -64,7 +64,7 @@ describe('the time after the end', () => {
       /^generation 1 of this operation was here before and was deleted at /,
     );
     await stage.deliver({ cancel: true }, { source: '1.2' });
-    await stage.until('Cancelled');
+    await stage.until('Failed', Reason.OperationLost);
     expect(stage.runner.starts).toEqual(['job-1']);
   });
 

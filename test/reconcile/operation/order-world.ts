@@ -52,6 +52,7 @@ export class OrderWorld {
   /** Nothing had been written down when the cancel was asked for. */
   #wasCancelledFirst = false;
   #wasStopped = false;
+  #isWithdrawn = false;
   #end: string | undefined;
 
   constructor(isStoppable: boolean) {
@@ -145,7 +146,8 @@ export class OrderWorld {
       return result;
     };
     try {
-      await passOperation(this.#work(effect), this.#watched, this.#isPaused ? 'paused' : undefined);
+      const again = await passOperation(this.#work(effect), this.#watched, this.#isPaused ? 'paused' : undefined);
+      if (this.#stored.status?.phase === 'Blocked') ok(again !== undefined, 'nothing looks at it again');
     } catch (error) {
       if (!(error instanceof Died) && !(error instanceof KubeError)) throw error;
       this.#story.push(`  ended by: ${error.message}`);
@@ -199,6 +201,12 @@ export class OrderWorld {
         }),
       isStoppable: () => this.#isStoppable,
       isCancellable: () => true,
+      hadBegun: () => undefined,
+      isOurs: () => true,
+      withdraw: () =>
+        effect('withdraw', () => {
+          this.#isWithdrawn = true;
+        }),
       keepOutput: async () => 'none is made',
       remove: async () => undefined,
       isFault: (error) => error instanceof KubeError,
@@ -228,6 +236,7 @@ export class OrderWorld {
     for (const [attempt, times] of this.#effects) ok(times === 1, `try ${attempt} had its effect ${times} times`);
     if (this.#wasCancelledFirst) deepEqual(this.#effects.size, 0, 'it ran although it was cancelled first');
     const isOver = ENDS.some((end) => end === phase);
+    if (isOver) ok(this.#isWithdrawn, 'it ended, and its approval is still good for something');
     if (this.#end !== undefined) deepEqual(JSON.stringify(ending(this.#stored)), this.#end, 'an end never changes');
     else if (isOver) this.#end = JSON.stringify(ending(this.#stored));
     if (this.#wasStopped && isOver) {

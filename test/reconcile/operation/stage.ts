@@ -8,12 +8,14 @@ import { startReconciler, type Reconciler, type ReconcilerDeps } from '../../../
 import type { FailedTry, RunState, TemplateRunner } from '../../../src/reconcile/operation/template-runner.ts';
 import type { Operation, OperationSpec } from '../../../src/resources/operation.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
+import { Secret } from '../../../src/runtime/secret.ts';
 import { anInstance, aPolicy, CLUSTER_ID } from '../manifests.ts';
 import { RecordingApi } from '../recording-api.ts';
 import { logger, startTestCluster, type TestCluster } from '../test-cluster.ts';
 
 const OPERATION = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation', namespace: 'shop' } as const;
 export const TEMPLATES = Object.keys(BUILT_IN_TEMPLATES);
+const KEYS = [new Secret('{"kty":"OKP","d":"a key of the cluster"}')];
 const WAIT = { timeout: 8000, interval: 5 };
 
 /** A runner of `run-job` that does as the test says, and counts. What it made outlives the operator. */
@@ -98,6 +100,7 @@ export class OperationStage implements AsyncDisposable {
       clock,
       random: () => 0,
       logger,
+      keyRing: () => KEYS,
       policy: () => this.policy,
       onPolicyChange: (listener) => {
         this.#changed = listener;
