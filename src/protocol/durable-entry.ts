@@ -23,15 +23,16 @@ export function auditEntryFor(
     case 'never':
       return undefined;
     case 'always':
-      return entry(`${event.kind}: `, event.conditions);
+      return describeAll(`${event.kind}: `, event.conditions);
     case 'high-signal': {
       const matching = event.conditions.filter(({ type, status }) => status === 'True' && HIGH_SIGNAL.has(type));
-      return matching.length === 0 ? undefined : entry('', matching);
+      return matching.length === 0 ? undefined : describeAll('', matching);
     }
   }
 }
 
-function entry(prefix: string, conditions: readonly Condition[]): DurableEntry {
+/** Conditions in words, as an entry of the audit log has them. */
+export function describeAll(prefix: string, conditions: readonly Condition[]): DurableEntry {
   const text = prefix + conditions.map(describe).join('; ');
   const summary = text.length <= MAX_SUMMARY ? text : `${text.slice(0, MAX_SUMMARY - 1).toWellFormed()}…`;
   const reason = conditions.find((condition) => (condition.reason ?? '') !== '')?.reason;

@@ -4,8 +4,7 @@ import { lockApproval, updateApproval } from '../store/approvals.ts';
 import { raiseConfigRevision } from '../store/clusters.ts';
 import type { ApprovalRow, Database } from '../store/schema.ts';
 import { APPROVALS_TOPIC, configTopic } from '../topics.ts';
-import { APPROVAL_EXPIRED, endApproval, failIntent } from './carry-out.ts';
-import { lateText } from './hold-unapproved.ts';
+import { endApproval, endLate } from './carry-out.ts';
 import {
   expiredRequests,
   lateApprovals,
@@ -102,8 +101,11 @@ export class ApprovalLoop {
   }
 
   async #endLate(id: string): Promise<void> {
-    await this.#change(id, async (trx, row) => {
-      await failIntent(trx, row.intent_id, `${APPROVAL_EXPIRED}: ${lateText(row)}`);
+    await this.#change(id, async (trx, row, now) => {
+      const standing = await approvalStanding(trx, row, now);
+      if (standing === undefined) return;
+      const { intent, cluster } = standing;
+      await endLate(trx, row, { ...intent, slug: cluster.slug }, now);
     });
   }
 

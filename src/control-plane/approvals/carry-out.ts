@@ -99,13 +99,27 @@ export async function endApproval(
   });
 }
 
-export async function failIntent(trx: Kysely<Database>, intentId: string, reason: string): Promise<void> {
-  await trx
+/** What was approved did not come to its cluster while it was good. Told once: with its intent, which ends by it. */
+export async function endLate(
+  trx: Kysely<Database>,
+  row: ApprovalRow,
+  intent: IntentRow & { readonly slug: string },
+  now: Date,
+): Promise<void> {
+  const says = `was good until ${row.statement_expires_at ?? '?'}, and its cluster had not taken it by then`;
+  const isEnded = await failIntent(trx, intent.id, `${APPROVAL_EXPIRED}: approval ${row.id} ${says}; ask for it anew`);
+  if (isEnded) await tellApproval(trx, { row, intent, slug: intent.slug }, 'expired', { at: now.toISOString(), says });
+}
+
+/** @returns whether it had not ended before */
+export async function failIntent(trx: Kysely<Database>, intentId: string, reason: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
     .updateTable('intents')
     .set({ state: 'failed', reason, awaits_approval: null })
     .where('id', '=', intentId)
     .where('state', 'in', UNDER_WAY)
-    .execute();
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 async function setWaiting(trx: Kysely<Database>, intent: Pick<IntentRow, 'id'>, reason: string): Promise<void> {

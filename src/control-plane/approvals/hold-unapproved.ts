@@ -11,7 +11,7 @@ import type { QueuedIntent } from '../store/delivery-queue.ts';
 import type { Store } from '../store/open-store.ts';
 import { proposalsOfIntents, UNDECIDED } from '../store/proposals.ts';
 import type { ApprovalRow, Database, ProposalRow } from '../store/schema.ts';
-import { APPROVAL_EXPIRED, failIntent } from './carry-out.ts';
+import { APPROVAL_EXPIRED, endLate, failIntent } from './carry-out.ts';
 import { allMissing, requestApproval, specHashOf, waitingReason } from './request-approval.ts';
 import { subjectOf } from './effects.ts';
 import { requirementIn, requirementsOf } from './requirements.ts';
@@ -23,6 +23,8 @@ type Due =
   | { readonly kind: 'hold'; readonly approval: ApprovalRow }
   /** It needs an approval by now. */
   | { readonly kind: 'ask'; readonly required: RequiredApprovals; readonly isHeld: boolean }
+  /** What approved it is over. */
+  | { readonly kind: 'late'; readonly approval: ApprovalRow }
   | { readonly kind: 'end'; readonly why: string };
 
 /**
@@ -45,6 +47,7 @@ export async function holdUnapproved(
       const one = due.get(intent.id);
       if (one === undefined) continue;
       if (one.kind === 'end') await failIntent(trx, intent.id, `${APPROVAL_EXPIRED}: ${one.why}`);
+      else if (one.kind === 'late') await endLate(trx, one.approval, intent, now);
       else if (!(await hold(trx, intent, one, now))) continue;
       changed.push(intent.id);
     }
@@ -88,22 +91,20 @@ function dueOf(
       return isReviewed ? undefined : { kind: 'hold', approval };
     case 'approved':
       return isLate(approval, now) && intent.applied_at === null && intent.action !== 'uninstall'
-        ? { kind: 'end', why: lateText(approval) }
+        ? { kind: 'late', approval }
         : undefined;
     case 'rejected':
     case 'expired':
     case 'withdrawn':
-      return { kind: 'end', why: `approval ${approval.id} is ${approval.state}` };
+      return {
+        kind: 'end',
+        why: `approval ${approval.id} is ${approval.state}${approval.reason === null ? '' : `: ${approval.reason}`}`,
+      };
   }
 }
 
 function isLate({ statement_expires_at: until }: ApprovalRow, now: Date): boolean {
   return until !== null && until <= now.toISOString();
-}
-
-/** Why what was approved ended all the same. */
-export function lateText({ id, statement_expires_at: until }: ApprovalRow): string {
-  return `approval ${id} was good until ${until ?? '?'}, and its cluster had not taken it by then; ask for it anew`;
 }
 
 /**
@@ -114,7 +115,7 @@ export function lateText({ id, statement_expires_at: until }: ApprovalRow): stri
 async function hold(
   trx: Kysely<Database>,
   intent: QueuedIntent,
-  due: Exclude<Due, { readonly kind: 'end' }>,
+  due: Exclude<Due, { readonly kind: 'end' | 'late' }>,
   now: Date,
 ): Promise<boolean> {
   const pinned = await pin(trx, intent);

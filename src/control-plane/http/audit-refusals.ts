@@ -3,7 +3,7 @@ import { isClusterId } from '../../protocol/ids.ts';
 import { hashToken, isWellFormedToken } from '../../protocol/token.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { RefusalAudit } from '../refusal-audit.ts';
-import { ownerOfCredential, ownerOfId, type RefusalOwner } from '../store/refusal-owners.ts';
+import { ownerOfCredential, ownerOfId } from '../store/refusal-owners.ts';
 import type { Store } from '../store/open-store.ts';
 import type { HttpServer } from './server.ts';
 
@@ -55,15 +55,25 @@ async function auditMisplacedToken(deps: AuditRefusalsDeps, request: FastifyRequ
   });
 }
 
+/** Parameters of routes that name what a cluster has. */
+const OF_CLUSTERS = [
+  ['intent', 'intents'],
+  ['job', 'jobs'],
+  ['approval', 'approvals'],
+  ['proposal', 'proposals'],
+] as const;
+
 async function auditForeignId(deps: AuditRefusalsDeps, request: FastifyRequest): Promise<void> {
   if (request.admin === null || request.admin === undefined) return;
   const named = request.params as Readonly<Record<string, string | undefined>>;
   const query = request.query as Readonly<Record<string, unknown>>;
   const cluster = named['cluster'] ?? (typeof query['cluster'] === 'string' ? query['cluster'] : undefined);
-  let owner: RefusalOwner | undefined;
-  if (cluster !== undefined && isClusterId(cluster)) owner = await ownerOfId(deps.store.db, 'clusters', cluster);
-  else if (named['intent'] !== undefined) owner = await ownerOfId(deps.store.db, 'intents', named['intent']);
-  else if (named['job'] !== undefined) owner = await ownerOfId(deps.store.db, 'jobs', named['job']);
+  const isOfCluster = cluster !== undefined && isClusterId(cluster);
+  let owner = isOfCluster ? await ownerOfId(deps.store.db, 'clusters', cluster) : undefined;
+  for (const [parameter, table] of OF_CLUSTERS) {
+    const id = named[parameter];
+    if (id !== undefined && !isOfCluster) owner = await ownerOfId(deps.store.db, table, id);
+  }
   if (owner === undefined || owner.organization_id === request.admin.organization.id) return;
   await deps.refusals.record(owner, {
     kind: 'OrganizationMismatch',

@@ -1,7 +1,8 @@
-import { AppError } from '../../protocol/app-error.ts';
+import { AppError, type ErrorCode } from '../../protocol/app-error.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { AdminIdentity } from '../store/admin-tokens.ts';
+import { appendAudit } from '../store/audit.ts';
 import type { Store } from '../store/open-store.ts';
 import { findProposalOf, lockProposal } from '../store/proposals.ts';
 import { DELIVERY_TOPIC, PROPOSALS_TOPIC } from '../topics.ts';
@@ -26,9 +27,20 @@ const NEWS: Readonly<Record<ReviewAct['kind'], ProposalNews>> = {
   supersede: 'ProposalSuperseded',
 };
 
+/** Acts that would decide about what is proposed: a refused one is in the audit log too. */
+const DECIDES: Readonly<Partial<Record<ReviewAct['kind'], string>>> = {
+  approve: 'approved',
+  reject: 'rejected',
+  merge: 'merged',
+};
+
+type Outcome =
+  | { readonly kind: 'nothing' | 'changed' }
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string; readonly revision: number };
+
 /**
  * One act of a person on a proposal, in one durable write with its audit entry and its message. The same act again
- * changes nothing.
+ * changes nothing. A refused one that would have decided about it is written to the audit log before it is answered.
  *
  * @throws AppError `not_found`, `forbidden` (the author approves), `cluster_disabled`, or `conflict`: another revision was
  *   looked at, approvals are missing, it is closed or being merged
@@ -44,7 +56,7 @@ export async function actOnProposal(
   },
 ): Promise<void> {
   const { store, wakeups, clock, randomBytes } = deps;
-  const changed = await store.write(async (trx) => {
+  const outcome = await store.write(async (trx): Promise<Outcome> => {
     const found = await findProposalOf(trx, admin.organization.id, id);
     const row = found === undefined ? undefined : await lockProposal(trx, id);
     if (row === undefined) throw new AppError('not_found', `there is no proposal ${id}`);
@@ -56,9 +68,23 @@ export async function actOnProposal(
     const holders = new Map(standing.holders);
     if (!holders.has(admin.name)) holders.set(admin.name, who);
     const decision = decideReview({ ...standing, holders }, { ...who, kind: act.kind, revision: act.revision });
-    if (decision.kind === 'nothing') return false;
+    if (decision.kind === 'nothing') return { kind: 'nothing' };
     if (decision.kind === 'refuse') {
-      throw new AppError(decision.code, `proposal ${id}: ${decision.message}`, { extra: { revision: row.revision } });
+      const { code, message } = decision;
+      const decided = DECIDES[act.kind];
+      if (decided !== undefined) {
+        await appendAudit(trx, {
+          organizationId: row.organization_id,
+          at,
+          source: 'user',
+          kind: 'ApprovalRefused',
+          clusterId: row.cluster_id,
+          actor: admin.name,
+          summary: `${standing.cluster.slug}: proposal ${id} (${row.title}) was not ${decided} by ${admin.name}`,
+          reason: `${code}: ${message}`,
+        });
+      }
+      return { kind: 'refused', code, message: `proposal ${id}: ${message}`, revision: row.revision };
     }
     const { comment } = act;
     const withdrawn = act.kind === 'supersede' ? `withdrawn by ${admin.name}` : `rejected by ${admin.name}`;
@@ -83,9 +109,12 @@ export async function actOnProposal(
       const about = { slug: standing.cluster.slug, at, once: `${row.revision}/${at}` };
       await tellProposal(trx, row, 'ProposalMerging', about);
     }
-    return true;
+    return { kind: 'changed' };
   });
-  if (!changed) return;
+  if (outcome.kind === 'refused') {
+    throw new AppError(outcome.code, outcome.message, { extra: { revision: outcome.revision } });
+  }
+  if (outcome.kind === 'nothing') return;
   wakeups.notify(DELIVERY_TOPIC);
   wakeups.notify(PROPOSALS_TOPIC);
 }

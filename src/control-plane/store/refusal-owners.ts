@@ -25,10 +25,10 @@ export async function ownerOfCredential(
   return row === undefined ? undefined : await ownerOfId(db, 'clusters', row.cluster_id);
 }
 
-/** The cluster that has an id, or whose intent or job has it. */
+/** The cluster that has an id, or whose intent, job, approval or proposal has it. */
 export async function ownerOfId(
   db: Kysely<Database>,
-  table: 'clusters' | 'intents' | 'jobs',
+  table: 'clusters' | 'intents' | 'jobs' | 'approvals' | 'proposals',
   id: string,
 ): Promise<RefusalOwner | undefined> {
   if (table === 'clusters') {

@@ -6,6 +6,7 @@ import { channelNewsOf, type ChannelNews } from './channel-news.ts';
 import { foldEvents } from './fold-events.ts';
 import type { AgentAuditEntry, IngestStore, IntentMove } from './ingest-store.ts';
 import { intentIdsOf, moveIntents } from './move-intents.ts';
+import { refusedApprovalIn } from './refused-approval.ts';
 
 export interface IngestOutcome {
   /** Events that were new; the rest of the post were replays. */
@@ -37,11 +38,12 @@ export async function ingestEvents(deps: {
   for (const { index, seq } of recorded) {
     const event = events[index];
     if (event === undefined) continue;
-    const entry = auditEntryFor(event);
+    const { resourceRef, source } = event;
+    const durable = auditEntryFor(event);
+    const entry = durable === undefined ? refusedApprovalIn(event) : { kind: event.kind, ...durable };
     if (entry !== undefined) {
-      const { kind, resourceRef, source } = event;
       const intent = source?.intentId === undefined ? {} : { intentId: source.intentId };
-      audits.push({ kind, ...entry, eventSeq: seq, resourceRef, ...intent });
+      audits.push({ ...entry, eventSeq: seq, resourceRef, ...intent });
     }
     news.push(...channelNewsOf(event, seq));
   }

@@ -55,6 +55,13 @@ describe('with time', () => {
     expect(await plane.until(id, 'failed')).toMatchObject({
       reason: `ApprovalExpired: approval ${body['id']} was good until ${body['statementExpiresAt']}, and its cluster had not taken it by then; ask for it anew`,
     });
+    expect(await cluster.audit(/^ApprovalExpired$/)).toMatchObject([
+      {
+        summary: expect.stringMatching(
+          /^offline: rollout-restart shop\/restart-web .* was good until .*, and its cluster had not taken it by then/,
+        ),
+      },
+    ]);
     // Kept no longer than it is good.
     clock.skip(31_000);
     await expect.poll(() => cluster.statement(id), SOON).toBe('null');

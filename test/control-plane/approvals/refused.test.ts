@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
-import { ApprovingCluster } from './approving-cluster.ts';
+import { ReviewedCluster } from '../proposals/reviewed-cluster.ts';
+import { storeProposal } from '../proposals/stored-proposal.ts';
+import { ApprovingCluster, RESTART } from './approving-cluster.ts';
+import { storeApproval } from './stored-approval.ts';
 
 let plane: RunningControlPlane;
 
@@ -89,16 +92,60 @@ describe('an approval is refused, audited, and nothing runs', () => {
     });
   });
 
+  it.for(['approvals', 'proposals'])('by another organization that has the id of one of our %s', async (what) => {
+    const cluster = await ApprovingCluster.create(plane, `leaked-${what}`, { connectivityMode: 'gitops' });
+    const { approval } = storeApproval(plane, cluster.id, 'leaked');
+    const id = what === 'approvals' ? approval : storeProposal(plane, cluster.id, 'leaked-too');
+    const token = plane.addOrganization(`finds-${what}`);
+    expect((await plane.call('GET', `/${what}/${id}`, undefined, { token })).status).toBe(404);
+    expect(await cluster.audit(/^OrganizationMismatch$/)).toMatchObject([
+      { source: 'user', summary: expect.stringContaining(`called GET /api/v1/${what}/`) },
+    ]);
+  });
+
   it('with a body that says something else', async () => {
     const cluster = await ApprovingCluster.create(plane, 'bodies');
     await cluster.requires({ count: 1 });
     const id = await cluster.ask();
     await cluster.token('anna');
-    const bodies = [{ comment: 'a\u0000b' }, { specHash: '' }, { revision: 1 }, [], 'null'] as const;
+    const bodies = [
+      { comment: 'a\u0000b' },
+      { specHash: '' },
+      { specHash: 'a\u001b[31m' },
+      { specHash: 'a b' },
+      { revision: 1 },
+      [],
+      'null',
+    ] as const;
     const answers = await Promise.all(bodies.map(async (body) => await cluster.act(id, 'approve', 'anna', body)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 400));
     expect((await cluster.act(id, 'reject', 'anna', { specHash: 'x' })).status).toBe(400);
     expect(await cluster.audit(/^ApprovalRefused$/)).toEqual([]);
+  });
+});
+
+describe('a proposal', () => {
+  it('is not approved by its author, nor in a revision that was not looked at, and that is audited', async () => {
+    await plane.call('PUT', '/operation-templates/rollout-restart', { approval: { count: 1 } });
+    const cluster = await ReviewedCluster.create(plane, 'proposed');
+    const { id, intentId } = await cluster.propose({ ...RESTART, catalogEntry: undefined, chartVersion: undefined });
+    expect((await plane.call('POST', `/proposals/${id}/approve`, {})).status).toBe(403);
+    for (const verb of ['approve', 'merge'])
+      expect((await cluster.act(id, verb, 'anna', { revision: 7 })).status).toBe(409);
+    expect((await cluster.act(id, 'merge')).status).toBe(409);
+    const { body } = await plane.call('GET', '/audit?cluster=proposed&kind=ApprovalRefused');
+    expect(body['items'].reverse()).toMatchObject([
+      {
+        actor: 'admin',
+        source: 'user',
+        summary: expect.stringMatching(new RegExp(`^proposed: proposal ${id} \\(.*\\) was not approved by admin$`)),
+        reason: expect.stringMatching(/^forbidden: admin asked for this intent/),
+      },
+      { actor: 'anna-proposed', reason: expect.stringMatching(/^conflict: revision 7 was looked at/) },
+      { actor: 'anna-proposed', summary: expect.stringContaining('was not merged by anna-proposed') },
+      { actor: 'anna-proposed', reason: expect.stringMatching(/^conflict: revision 1 lacks 1 approval/) },
+    ]);
+    expect((await plane.call('GET', `/intents/${intentId}`)).body['state']).toBe('proposed');
   });
 });
 

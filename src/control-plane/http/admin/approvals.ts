@@ -30,7 +30,8 @@ const ApproveBody = Type.Object(
   {
     comment: Type.Optional(CommentText),
     specHash: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: 'of the spec that was looked at' }),
+      // It is named in the audit log where it is another one.
+      Type.String({ pattern: '^[!-~]{1,128}$', description: 'of the spec that was looked at' }),
     ),
   },
   { additionalProperties: false },
