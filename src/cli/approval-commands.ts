@@ -58,7 +58,10 @@ function addActs(operations: Command, deps: CliDeps): void {
     .argument('<intent>', 'id of the intent, or of its approval; see servicectl approvals list')
     .description('approves what an intent asks for: an operation, or an install, update or uninstall')
     .option('--comment <text>', 'why')
-    .option('--spec-hash <hash>', 'of the spec that was looked at; see servicectl approvals show')
+    .option(
+      '--spec-hash <hash>',
+      'of the spec that was looked at, see servicectl approvals show; without it what is approved is printed',
+    )
     .action(
       async (
         id: string,
@@ -68,13 +71,11 @@ function addActs(operations: Command, deps: CliDeps): void {
           ...options
         }: ConnectionOptions & { readonly comment?: string; readonly specHash?: string },
       ) => {
-        const { intentId, specHash: current } = await show(id, options, deps);
-        if (specHash === undefined) {
-          const message = `say which spec you have looked at; now it is ${current}`;
-          const next = `servicectl approvals show ${id}, then servicectl operations approve ${id} --spec-hash ${current}`;
-          throw new CliError(EXIT.usage, message, next);
-        }
-        const body = { specHash, ...(comment === undefined ? {} : { comment }) };
+        const shown = await show(id, options, deps);
+        const { intentId } = shown;
+        // Beside the outcome: this, and nothing that it may have become meanwhile, is what is approved.
+        if (specHash === undefined) deps.err(`${approvalText(shown)}\n`);
+        const body = { specHash: specHash ?? shown.specHash, ...(comment === undefined ? {} : { comment }) };
         deps.out(
           outcomeText(await callControlPlane<ShownApproval>(options, deps, 'POST', act(intentId, 'approve'), body)),
         );

@@ -41,7 +41,7 @@ function remedy({ metadata }: Approvable, policy: ClusterPolicy, { unknown }: Ap
   if (unknown !== undefined) return unknown;
   const intentId = metadata.annotations?.[INTENT_ID_ANNOTATION];
   if (intentId === undefined) return `nobody in the cluster can approve it; ${anew(policy)}`;
-  return `nobody in the cluster can approve it; somebody else than who asked does at the control plane, on its page or with: servicectl operations approve ${intentId}; where that intent waits for no approval, ask for it anew`;
+  return `nobody in the cluster can approve it; somebody else than who asked does at the control plane with: servicectl operations approve ${intentId}; where that intent waits for no approval, ask for it anew`;
 }
 
 /** An approval is never mended: what it should have been for is asked for again. */

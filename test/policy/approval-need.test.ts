@@ -99,7 +99,7 @@ describe('an approval is needed', () => {
   it('and says who can give it, or how the control plane comes to know', async () => {
     const by = situation({ catalogEntries: ['podinfo'] });
     await expect(reasons({ ...anInstance(), metadata: { ...anInstance().metadata, ...intent } }, by)).resolves.toEqual([
-      'ApprovalMissing: catalog entry podinfo needs an approval on this cluster and there is none; nobody in the cluster can approve it; somebody else than who asked does at the control plane, on its page or with: servicectl operations approve int-7; where that intent waits for no approval, ask for it anew',
+      'ApprovalMissing: catalog entry podinfo needs an approval on this cluster and there is none; nobody in the cluster can approve it; somebody else than who asked does at the control plane with: servicectl operations approve int-7; where that intent waits for no approval, ask for it anew',
     ]);
     await expect(reasons(anInstance(), situation({}, { namespace: asking }))).resolves.toEqual([
       `ApprovalMissing: namespace shop asks for approvals (annotation ops.service.io/approval-required) and there is none; the control plane does not see that annotation: an admin of the control plane adds to approvalNamespaces with: PATCH /api/v1/clusters/${CLUSTER_ID} (shop), and the intent is asked for anew`,
