@@ -1,9 +1,20 @@
+import { createHash } from 'node:crypto';
 import type { KubeObject } from './kube-object.ts';
 
 const VELERO_API_VERSION = 'velero.io/v1';
 export const VELERO_BACKUP = { apiVersion: VELERO_API_VERSION, kind: 'Backup' } as const;
 export const VELERO_RESTORE = { apiVersion: VELERO_API_VERSION, kind: 'Restore' } as const;
 export const VELERO_STORAGE_LOCATION = { apiVersion: VELERO_API_VERSION, kind: 'BackupStorageLocation' } as const;
+
+/** On everything that Velero restores: by which Restore. */
+export const VELERO_RESTORE_LABEL = 'velero.io/restore-name';
+const LONGEST_LABEL = 63;
+
+/** A name as Velero writes it into a label: of one that is too long the beginning, and six digits of its hash. */
+export function veleroLabelValue(name: string): string {
+  if (name.length <= LONGEST_LABEL) return name;
+  return name.slice(0, LONGEST_LABEL - 6) + createHash('sha256').update(name).digest('hex').slice(0, 6);
+}
 
 /** Where Velero runs unless its admin says otherwise. */
 export const DEFAULT_VELERO_NAMESPACE = 'velero';

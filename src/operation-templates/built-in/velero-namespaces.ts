@@ -31,8 +31,13 @@ export function includedNamespaces(parameters: NamespaceParameters, own: string)
   return parameters.includedNamespaces ?? (mapped.length > 0 ? mapped : [own]);
 }
 
+/** Where a restore writes to. */
+export function restoreTargets(parameters: NamespaceParameters, own: string): readonly string[] {
+  const mapping = new Map(Object.entries(parameters.namespaceMapping ?? {}));
+  return [...new Set(includedNamespaces(parameters, own).map((name) => mapping.get(name) ?? name))];
+}
+
 /** What a restore takes out of the backup, and where it writes to. */
 export function restoredNamespaces(parameters: NamespaceParameters, own: string): readonly string[] {
-  const mapping = new Map(Object.entries(parameters.namespaceMapping ?? {}));
-  return [...new Set(includedNamespaces(parameters, own).flatMap((name) => [mapping.get(name) ?? name, name]))];
+  return [...new Set([...restoreTargets(parameters, own), ...includedNamespaces(parameters, own)])];
 }

@@ -1,6 +1,12 @@
 import { KubeError, type ClusterApi } from '../../kube/cluster-api.ts';
 import type { KubeObject } from '../../resources/kube-object.ts';
-import type { LabelSelector, VeleroBackup, VeleroRestore } from '../../resources/velero.ts';
+import {
+  VELERO_RESTORE_LABEL,
+  veleroLabelValue,
+  type LabelSelector,
+  type VeleroBackup,
+  type VeleroRestore,
+} from '../../resources/velero.ts';
 import { labelSelectorMatches } from '../admission/label-selector.ts';
 import type { JsonObject } from '../json-value.ts';
 
@@ -117,8 +123,8 @@ function bareObject(object: KubeObject, namespace: string, restore: VeleroRestor
   const { status: _status, metadata, ...rest } = object;
   const { name, labels, annotations } = metadata;
   const marks = {
-    'velero.io/restore-name': restore.metadata.name,
-    'velero.io/backup-name': restore.spec.backupName ?? '',
+    [VELERO_RESTORE_LABEL]: veleroLabelValue(restore.metadata.name),
+    'velero.io/backup-name': veleroLabelValue(restore.spec.backupName ?? ''),
   };
   return {
     ...rest,

@@ -1,6 +1,7 @@
 import {
   includedNamespaces,
   restoredNamespaces,
+  restoreTargets,
   type RestoreParameters,
 } from '../../../operation-templates/built-in/velero-namespaces.ts';
 import { MANAGED_BY_LABEL, OPERATION_UID_LABEL } from '../../../resources/labels.ts';
@@ -9,6 +10,7 @@ import { VELERO_BACKUP, VELERO_RESTORE, type VeleroBackup, type VeleroRestore } 
 import type { FailedTry, OperationRun, RunnerDeps, RunState, TemplateRunner } from '../template-runner.ts';
 import { closedNamespace, counted, counts, createOnce, failedTry, refusalOf } from './velero.ts';
 import { asMadeHere } from './made-here.ts';
+import { restoredReleases } from './restored-releases.ts';
 import { standing, veleroLabels, veleroNamespaceOf, veleroRef, type VeleroWork } from './velero.ts';
 
 const WORK: VeleroWork = {
@@ -57,6 +59,16 @@ export const veleroRestoreRunner: TemplateRunner = {
 };
 
 async function observe(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<RunState> {
+  const state = await seen(deps, run, signal);
+  // One that failed in part restored the rest.
+  const hasEnded = state.state === 'succeeded' || (state.state === 'failed' && state.outputRef !== undefined);
+  if (!hasEnded) return state;
+  const targets = restoreTargets(run.parameters, run.operation.metadata.namespace ?? '');
+  const more = await restoredReleases(deps, veleroRef(WORK, run).name, targets, signal);
+  return { ...state, message: `${state.message}${more}` };
+}
+
+async function seen(deps: RunnerDeps, run: OperationRun, signal: AbortSignal): Promise<RunState> {
   return await standing<VeleroRestore>(WORK, run, deps, signal, {
     completed: ({ spec, status = {} }) => {
       const { progress } = status;
