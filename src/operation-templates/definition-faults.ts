@@ -1,11 +1,13 @@
 import { Errors } from 'typebox/schema';
 import { fillSkeleton } from '../intent/template.ts';
 import type { Fault } from '../protocol/app-error.ts';
+import { listedValues } from '../protocol/listed-values.ts';
 import type { OperationTemplateDefinition } from '../protocol/operation-template.ts';
 import { faultsOf, type SchemaNode } from '../protocol/schema-faults.ts';
 import type { BuiltInTemplate } from './built-in/built-in-template.ts';
 import { BUILT_IN_TEMPLATES, isBuiltInTemplate } from './built-in-templates.ts';
 import { defaultsIn, schemaFaults } from './schema-faults.ts';
+import { markerTypeFault } from './marker-type-fault.ts';
 import { markersIn, type Marker } from './skeleton-markers.ts';
 
 /** Of `run.parameters`, in bytes of its JSON. */
@@ -14,8 +16,10 @@ const MAX_RUN_BYTES = 32 * 1024;
 /**
  * Everything that is wrong with an operation template beyond its form, as faults with paths from its root. One without
  * faults runs with any parameters that its own schema takes, as far as that can be said before they are there.
+ *
+ * @param unread members that are left out of `definition` because their form is wrong already
  */
-export function definitionFaults(definition: OperationTemplateDefinition): Fault[] {
+export function definitionFaults(definition: OperationTemplateDefinition, unread: readonly string[] = []): Fault[] {
   const { name, run } = definition;
   if (isBuiltInTemplate(name)) {
     const builtIn: BuiltInTemplate = BUILT_IN_TEMPLATES[name];
@@ -26,6 +30,7 @@ export function definitionFaults(definition: OperationTemplateDefinition): Fault
   const parameters = definition.parameters === undefined ? [] : schemaFaults(definition.parameters, '/parameters');
   const known = Object.keys(BUILT_IN_TEMPLATES);
   if (run === undefined) {
+    if (unread.includes('run')) return parameters;
     const message = `is required: which built-in template does the work; those are ${known.join(', ')}`;
     return [...parameters, { path: '/run', message, allowed: known }];
   }
@@ -36,8 +41,10 @@ export function definitionFaults(definition: OperationTemplateDefinition): Fault
   const builtIn: BuiltInTemplate = BUILT_IN_TEMPLATES[run.template];
   return [
     ...parameters,
-    // What its parameters are is not known where their schema is none.
-    ...(parameters.length > 0 ? [] : runFaults(definition, run.parameters ?? {}, builtIn)),
+    ...runFaults(definition, run.parameters ?? {}, {
+      builtIn,
+      isDeclared: parameters.length === 0 && !unread.includes('parameters'),
+    }),
     ...retryFaults(definition, run.template, builtIn),
   ];
 }
@@ -50,7 +57,14 @@ function retryFaults({ retries = 0 }: OperationTemplateDefinition, name: string,
 function runFaults(
   { parameters }: OperationTemplateDefinition,
   skeleton: Readonly<Record<string, unknown>>,
-  builtIn: BuiltInTemplate,
+  {
+    builtIn,
+    isDeclared,
+  }: {
+    readonly builtIn: BuiltInTemplate;
+    /** Whether it is known what its own parameters are: not where their schema is none. */
+    readonly isDeclared: boolean;
+  },
 ): Fault[] {
   const path = '/run/parameters';
   const bytes = Buffer.byteLength(JSON.stringify(skeleton), 'utf8');
@@ -58,7 +72,7 @@ function runFaults(
     return [{ path, message: `has ${bytes} bytes as JSON; at most ${MAX_RUN_BYTES} are allowed` }];
   }
   const { markers, faults } = markersIn(skeleton);
-  const schema = (parameters ?? {}) as SchemaNode & { readonly required?: readonly string[] };
+  const schema = (isDeclared ? (parameters ?? {}) : {}) as SchemaNode & { readonly required?: readonly string[] };
   const declared = Object.keys(schema.properties ?? {});
   const always = [...(schema.required ?? []), ...Object.keys(defaultsIn(schema))];
   const known = builtIn.parameters.properties;
@@ -66,17 +80,17 @@ function runFaults(
   const wrong = [
     ...faults,
     ...unknown.flatMap((name) => fixedFaults({ [name]: skeleton[name] }, builtIn).filter(isUnknown)),
-    ...markers.flatMap((marker) => markerFaults(marker, schema, { declared, always, builtIn })),
+    ...(isDeclared ? markers : []).flatMap((marker) => markerFaults(marker, schema, { declared, always, builtIn })),
   ];
   const used = markers.map(({ parameter }) => parameter);
   // A marker that is wrong may have been meant to use it.
-  const unused = (wrong.length > 0 ? [] : declared)
+  const unused = (wrong.length > 0 || !isDeclared ? [] : declared)
     .filter((name) => !used.includes(name))
     .map((name) => ({ path: `/parameters/properties/${name}`, message: 'is used nowhere in /run/parameters' }));
-  // Only what is fixed is judged: where a marker stands, the operation's own parameters are.
-  const places = markers.map((marker) => marker.path);
-  const fixed = wrong.length > 0 ? [] : constantFaults(skeleton, markers, builtIn);
-  const own = fixed.filter((one) => isRequired(one) || !places.some((place) => `${one.path}/`.startsWith(`${place}/`)));
+  const told = new Set(wrong.map((one) => memberOf(one.path)));
+  const isOther = [...told].some((name) => name === '' || name.startsWith('$'));
+  const constant = isOther ? [] : constantFaults(skeleton, markers, { builtIn, told });
+  const own = constant.filter((one) => !told.has(memberOf(one.path)));
   return [...[...wrong, ...own].map((one) => ({ ...one, path: `${path}${one.path}` })), ...unused];
 }
 
@@ -91,27 +105,31 @@ function markerFaults(
 ): Fault[] {
   const { declared, always, builtIn } = known;
   if (!declared.includes(parameter)) {
-    const message = `names ${parameter}, which is not declared in /parameters/properties; declared: ${declared.join(', ') || 'none'}`;
-    return [{ path, message, allowed: declared }];
+    const { text, values } = listedValues(declared);
+    const message = `names ${parameter}, which is not declared in /parameters/properties; declared: ${text || 'none'}`;
+    return [{ path, message, allowed: values }];
   }
   if (!isOptional && !always.includes(parameter)) {
     const message = `names ${parameter}, which may be left out; use $optional, or make it required or give it a default`;
     return [{ path, message }];
   }
-  const given = schema.properties?.[parameter]?.type;
-  const place = path.split('/');
-  const wanted = (builtIn.parameters as SchemaNode).properties?.[place[1] ?? '']?.type;
-  if (place.length !== 2 || wanted === undefined || given === wanted) return [];
-  if (wanted === 'number' && given === 'integer') return [];
-  return [{ path, message: `takes ${wanted}, and the parameter ${parameter} is of type ${given}`, allowed: wanted }];
+  const given = schema.properties?.[parameter];
+  const fault = given && markerTypeFault({ path, parameter }, builtIn.parameters, given);
+  return fault === undefined ? [] : [fault];
 }
 
-/** What is wrong whichever parameters are given: those that may be left out both given and not. */
+/**
+ * What is wrong whichever parameters are given: those that may be left out both given and not.
+ *
+ * @param known.told members that something is wrong with already: without them nothing is said of what goes together
+ */
 function constantFaults(
-  skeleton: Readonly<Record<string, unknown>>,
-  markers: readonly Marker[],
-  builtIn: BuiltInTemplate,
+  whole: Readonly<Record<string, unknown>>,
+  all: readonly Marker[],
+  { builtIn, told }: { readonly builtIn: BuiltInTemplate; readonly told: ReadonlySet<string> },
 ): Fault[] {
+  const skeleton = Object.fromEntries(Object.entries(whole).filter(([name]) => !told.has(name)));
+  const markers = all.filter(({ path }) => !told.has(memberOf(path)));
   const inputs = (isAll: boolean): Record<string, unknown> =>
     Object.fromEntries(
       markers.filter(({ isOptional }) => isAll || !isOptional).map(({ parameter }) => [parameter, parameter]),
@@ -121,9 +139,13 @@ function constantFaults(
   );
   const [kind] = builtIn.targets;
   const targets = [undefined, ...(kind === undefined ? [] : [{ kind, name: 'target' }])];
-  const found = variants.flatMap((variant) =>
-    targets.map((target) => [...fixedFaults(variant, builtIn), ...(builtIn.faults?.(variant, target) ?? [])]),
-  );
+  // By the schema only what is fixed is judged: where a marker stands, the operation's own parameters are. What goes with what
+  // is judged all over.
+  const isFixed = ({ path }: Fault): boolean => !markers.some((marker) => `${path}/`.startsWith(`${marker.path}/`));
+  const found = variants.flatMap((variant) => {
+    const fixed = fixedFaults(variant, builtIn).filter((one) => isRequired(one) || isFixed(one));
+    return targets.map((target) => [...fixed, ...(told.size > 0 ? [] : (builtIn.faults?.(variant, target) ?? []))]);
+  });
   const [first = [], ...rest] = found;
   const required = fixedFaults(variants[0] ?? {}, builtIn).filter(isRequired);
   const inAll = first.filter((one) => rest.every((faults) => faults.some((other) => isSame(one, other))));
@@ -133,6 +155,11 @@ function constantFaults(
 function fixedFaults(parameters: Readonly<Record<string, unknown>>, builtIn: BuiltInTemplate): Fault[] {
   const [isFitting, errors] = Errors(builtIn.parameters, parameters);
   return isFitting ? [] : faultsOf(errors, builtIn.parameters);
+}
+
+/** The first part of a pointer, as it stands in the object. */
+function memberOf(path: string): string {
+  return (path.split('/')[1] ?? '').replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 function isUnknown({ message }: Fault): boolean {

@@ -1,5 +1,6 @@
 import { Errors } from 'typebox/schema';
 import type { Fault } from '../protocol/app-error.ts';
+import { listedValues } from '../protocol/listed-values.ts';
 import { faultsOf, type SchemaNode } from '../protocol/schema-faults.ts';
 
 /** Of the whole schema, in bytes of its JSON. */
@@ -15,7 +16,7 @@ type TypeName = (typeof TYPES)[number];
 /** A name that a shell, a path of a fault and a template can hold as it is. */
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,62}$/;
 /** Members that every object has: a value under such a name is read as something else sooner or later. */
-const NOT_NAMES: readonly string[] = ['constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty'];
+const NOT_NAMES: readonly string[] = ['prototype', ...Object.getOwnPropertyNames(Object.prototype)];
 
 interface At {
   readonly node: Readonly<Record<string, unknown>>;
@@ -92,7 +93,25 @@ function nodeFaults(node: unknown, path: string, depth: number): Fault[] {
     }
     return keyword.judge(value, { node, path: at, depth });
   });
-  return [...faults, ...own, ...rangeFaults(node, path)];
+  const all = [...faults, ...own, ...rangeFaults(node, path)];
+  return all.length > 0 ? all : deadValueFaults(node, path);
+}
+
+/** Values that are listed and that the rest of the same schema refuses. */
+function deadValueFaults(node: Readonly<Record<string, unknown>>, path: string): Fault[] {
+  const { enum: values, const: constant, default: _default, ...limits } = node;
+  const refused = (schema: Readonly<Record<string, unknown>>, value: unknown, at: string): Fault[] => {
+    const [isFitting, errors] = Errors(schema, value);
+    const [first] = isFitting ? [] : faultsOf(errors, schema);
+    return first === undefined
+      ? []
+      : [fault(`${path}/${at}`, `fits nothing, as beside it stands that it ${first.message}`)];
+  };
+  const listed = Array.isArray(values) ? (values as readonly unknown[]) : undefined;
+  return [
+    ...(listed ?? []).flatMap((value, index) => refused(limits, value, `enum/${index}`)),
+    ...(constant === undefined ? [] : refused({ ...limits, ...(listed && { enum: listed }) }, constant, 'const')),
+  ];
 }
 
 /** A range that nothing is in would make every operation fail. */
@@ -102,11 +121,13 @@ function rangeFaults(node: Readonly<Record<string, unknown>>, path: string): Fau
     ['minLength', 'maxLength'],
     ['minItems', 'maxItems'],
   ] as const;
-  return pairs.flatMap(([low, high]) =>
-    typeof node[low] === 'number' && typeof node[high] === 'number' && node[low] > node[high]
-      ? [fault(`${path}/${low}`, `is more than ${high}, so that nothing fits`)]
-      : [],
-  );
+  return pairs.flatMap(([low, high]) => {
+    const { [low]: from, [high]: to } = node;
+    if (typeof from !== 'number' || typeof to !== 'number') return [];
+    if (from > to) return [fault(`${path}/${low}`, `is more than ${high}, so that nothing fits`)];
+    const isEmpty = node['type'] === 'integer' && Math.ceil(from) > Math.floor(to);
+    return isEmpty ? [fault(`${path}/${low}`, `has no whole number between it and ${high}`)] : [];
+  });
 }
 
 function boolean(value: unknown, { path }: At): Fault[] {
@@ -122,7 +143,8 @@ function propertyFaults(value: unknown, { path, depth }: At): Fault[] {
   return entries.flatMap(([name, node]) => {
     const at = `${path}/${escape(name)}`;
     if (!NAME.test(name) || NOT_NAMES.includes(name)) {
-      return [fault(at, "must have a name of letters, digits, '_', '.' and '-', at most 63, starting with a letter")];
+      const letters = "a name of letters, digits, '_', '.' and '-', at most 63, starting with a letter";
+      return [fault(at, `must have ${letters}, and none that every object has, such as constructor`)];
     }
     return nodeFaults(node, at, depth + 1);
   });
@@ -131,10 +153,11 @@ function propertyFaults(value: unknown, { path, depth }: At): Fault[] {
 function requiredFaults(value: unknown, { node, path }: At): Fault[] {
   if (!Array.isArray(value)) return [fault(path, 'must be a list of names')];
   const known = isMapping(node['properties']) ? Object.keys(node['properties']) : [];
+  const { text: names, values } = listedValues(known);
   return value.flatMap((name: unknown, index) =>
     typeof name === 'string' && known.includes(name)
       ? []
-      : [fault(`${path}/${index}`, `is not one of properties; those are ${known.join(', ') || 'none'}`, known)],
+      : [fault(`${path}/${index}`, `is not one of properties; those are ${names || 'none'}`, values)],
   );
 }
 

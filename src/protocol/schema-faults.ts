@@ -1,5 +1,6 @@
 import { Settings } from 'typebox/system';
 import type { Fault } from './app-error.ts';
+import { listedValues } from './listed-values.ts';
 
 // Process-wide in TypeBox, and 8 by default. An unknown field takes two of its errors, a union one per branch.
 Settings.Set({ maxErrors: 128 });
@@ -78,11 +79,13 @@ function describe(error: SchemaError, root: SchemaNode): Fault[] {
       );
     }
     case 'enum': {
-      const allowed = params['allowedValues'] as readonly unknown[];
-      return [{ path, message: `must be one of ${allowed.map(String).join(', ')}`, allowed }];
+      const { text, values } = listedValues(params['allowedValues'] as readonly unknown[]);
+      return [{ path, message: `must be one of ${text}`, allowed: values }];
     }
-    case 'const':
-      return [{ path, message: `must be ${String(params['allowedValue'])}`, allowed: [params['allowedValue']] }];
+    case 'const': {
+      const { text, values } = listedValues([params['allowedValue']]);
+      return [{ path, message: `must be ${text}`, allowed: values }];
+    }
     case 'type':
       return [{ path, message: `must be ${withArticle(String(params['type']))}`, allowed: params['type'] }];
     case 'pattern': {
@@ -151,13 +154,9 @@ function unknownField(path: string, node: SchemaNode | undefined): Fault {
   if (known.length === 0 && patterns.length > 0) {
     return { path, message: `has a name that must match ${patterns.join(' or ')}`, allowed: { pattern: patterns[0] } };
   }
-  return withAllowed(
-    {
-      path,
-      message: known.length === 0 ? 'is not known here' : `is not known; the known fields are ${known.join(', ')}`,
-    },
-    known,
-  );
+  const { text, values } = listedValues(known);
+  const message = known.length === 0 ? 'is not known here' : `is not known; the known fields are ${text}`;
+  return { path, message, allowed: values };
 }
 
 function limitOf(keyword: string, params: Readonly<Record<string, unknown>>): unknown {
@@ -167,9 +166,9 @@ function limitOf(keyword: string, params: Readonly<Record<string, unknown>>): un
 
 function allowedBy(node: SchemaNode | undefined): unknown {
   if (node === undefined) return undefined;
-  if (node.enum !== undefined) return node.enum;
-  if (node.const !== undefined) return [node.const];
-  return node.type;
+  const all = node.enum ?? (node.const === undefined ? [] : [node.const]);
+  // A part of them would say that the others are not taken.
+  return all.length > 0 && listedValues(all).values.length === all.length ? all : node.type;
 }
 
 function withAllowed(fault: Fault, allowed: unknown): Fault {

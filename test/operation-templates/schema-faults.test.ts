@@ -86,6 +86,30 @@ describe('a schema of the parameters of an operation template', () => {
       '/properties/constructor',
       'a name of letters',
     ],
+    ...['isPrototypeOf', 'toLocaleString', 'propertyIsEnumerable'].map((name): [string, unknown, string, string] => [
+      `has the name ${name}, which every object has`,
+      { type: 'object', properties: { [name]: { type: 'string' } } },
+      `/properties/${name}`,
+      'none that every object has',
+    ]),
+    [
+      'lists a value that the rest refuses',
+      parameter({ type: 'string', enum: ['x', 'long enough'], minLength: 5 }),
+      '/properties/a/enum/0',
+      'fits nothing',
+    ],
+    [
+      'has a constant that is not listed',
+      parameter({ type: 'integer', enum: [1, 2], const: 3 }),
+      '/properties/a/const',
+      'must be one of 1, 2',
+    ],
+    [
+      'has a range without a whole number',
+      parameter({ type: 'integer', minimum: 1.2, maximum: 1.8 }),
+      '/properties/a/minimum',
+      'no whole number',
+    ],
     ['is too large', parameter({ type: 'string', description: text(33_000) }), '', 'at most 32768'],
   ])('is refused when it %s', ([, schema, path, message]) => {
     expect(schemaFaults(schema, '/parameters')).toMatchObject([
@@ -98,6 +122,15 @@ describe('a schema of the parameters of an operation template', () => {
       depth === 1 ? { type: 'object' } : { type: 'object', properties: { a: nested(depth - 1) } };
     expect(schemaFaults(nested(8), '')).toEqual([]);
     expect(schemaFaults(nested(9), '')).toMatchObject([{ message: 'is nested deeper than 8 schemas' }]);
+  });
+
+  it('is told what is wrong in few words, however much there is', () => {
+    const names = Array.from({ length: 100 }, (_, at) => `${text(60)}${at}`);
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+    const found = schemaFaults({ type: 'object', properties, required: Array.from({ length: 3000 }, () => 1) }, '');
+    expect(found).toHaveLength(3000);
+    expect(JSON.stringify(found[0]).length).toBeLessThan(2500);
+    expect(found[0]?.message).toMatch(/ and 85 more$/);
   });
 
   it('is told every fault at once', () => {
