@@ -118,6 +118,19 @@ describe('the catalog', () => {
     ]);
   });
 
+  it('tells of an entry with mistakes in its form what is wrong besides', async () => {
+    const answer = await plane.call('PUT', '/catalog/refused', {
+      chart: { type: 'oci', url: 'https://x/y', name: 'y' },
+      version: '1',
+      versions: 'latest',
+      deprecation: 'old',
+      defaultValues: { a: 1 },
+      valuesSchema: { properties: { a: { type: 'string' } } },
+    });
+    const paths = answer.body['faults'].map((fault: { path: string }) => fault.path);
+    expect(paths.toSorted()).toEqual(['/chart/url', '/defaultValues/a', '/deprecation', '/version', '/versions']);
+  });
+
   it('takes defaults that lack what each intent must give', async () => {
     const valuesSchema = { type: 'object', required: ['host'], properties: { host: { type: 'string' } } };
     expect((await plane.call('PUT', '/catalog/needs-host', { ...PODINFO, valuesSchema })).status).toBe(200);

@@ -71,6 +71,40 @@ describe('operation templates', () => {
     ]);
   });
 
+  it('tells all that is wrong at once: form, schema, what is fixed, and what stands for a parameter', async () => {
+    const { body } = await plane.call('PUT', '/operation-templates/refused', {
+      descripton: 'x',
+      parameters: { type: 'object', properties: { target: { type: 'text' } } },
+      run: { template: 'run-job', parameters: { imag: 'x', backoff: 1, env: { A: { $value: 1 } } }, extra: true },
+      deadlineSeconds: 0,
+      retries: 99,
+      approval: { count: -1 },
+    });
+    const paths = body['faults'].map((fault: { path: string }) => fault.path);
+    expect(paths.toSorted()).toEqual([
+      '/approval/count',
+      '/deadlineSeconds',
+      '/descripton',
+      '/parameters/properties/target/type',
+      '/retries',
+      '/run/extra',
+      '/run/parameters/backoff',
+      '/run/parameters/env/A/$value',
+      '/run/parameters/imag',
+    ]);
+    const other = await plane.call('PUT', '/operation-templates/refused', {
+      parameters: [],
+      run: { template: 'run-jobs', parameters: { image: { $value: 'x' } } },
+    });
+    const others = other.body['faults'].map((fault: { path: string }) => fault.path);
+    expect(others).toEqual(['/parameters', '/run/template']);
+    const none = await plane.call('PUT', '/operation-templates/refused', 'text');
+    expect(none).toMatchObject({ status: 400 });
+    expect((await plane.call('PUT', '/operation-templates/Not_A_Name', MIGRATE)).status).toBe(400);
+    expect((await plane.call('PUT', '/operation-templates/refused?x=1', MIGRATE)).status).toBe(400);
+    expect((await plane.call('GET', '/operation-templates/refused')).status).toBe(404);
+  });
+
   it('sets what holds for a built-in one here, and takes it back', async () => {
     const put = await plane.call('PUT', '/operation-templates/scale', { deadlineSeconds: 60, approval: { count: 1 } });
     expect(put).toMatchObject({
@@ -158,7 +192,7 @@ describe('operation templates', () => {
         run: { template: 'scale' },
         retries: 2,
       },
-      ['/parameters/properties/x/pattern', '/retries'],
+      ['/parameters/properties/x/pattern', '/run/parameters/replicas', '/retries'],
     ],
     ['something of its own under a built-in name', 'scale', MIGRATE, ['/run', '/parameters', '/retries']],
   ])('refuses %s and stores nothing', async ([, name, body, paths]) => {

@@ -5,6 +5,7 @@ import { AppError, type Fault } from '../../../protocol/app-error.ts';
 import { ChartSource, chartUrlFault } from '../../../protocol/chart.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { refusal } from '../../../protocol/parse.ts';
+import { readablePart } from '../../../protocol/readable-part.ts';
 import { Deprecation } from '../../catalog/deprecation.ts';
 import { RequiredApprovals } from '../../git/git-settings.ts';
 import { appendAudit } from '../../store/audit.ts';
@@ -16,7 +17,7 @@ import {
   type StoredCatalogEntry,
 } from '../../store/catalog-entries.ts';
 import { deleteChartVersions, fitVersions } from '../../store/chart-versions.ts';
-import { requireUsableSchema } from '../../require-values-fit.ts';
+import { schemaFaults } from '../../require-values-fit.ts';
 import { raiseConfigRevisions } from '../../store/clusters.ts';
 import type { Database } from '../../store/schema.ts';
 import { findEntryUse } from '../../store/standing-instances.ts';
@@ -24,6 +25,7 @@ import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { formFaults } from './form-faults.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { PageQuery, readPage } from './page.ts';
 
@@ -41,18 +43,25 @@ const PutEntry = Type.Object(
   { additionalProperties: false },
 );
 
+/** An entry whose form may be wrong elsewhere. */
+type ReadableEntry = Pick<StoredCatalogEntry, 'name'> & Partial<StoredCatalogEntry>;
+
 /** Of what keeps an entry from being deleted, so many are named. */
 const NAMED_USES = 20;
 
 /** `PUT`, `GET`, `DELETE /catalog/{name}`; `GET /catalog`. */
 export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.put('/catalog/:name', { schema: { params: EntryParams, body: PutEntry } }, async (request, reply) => {
+  const put = { schema: { params: EntryParams, body: PutEntry }, attachValidation: true };
+  app.put('/catalog/:name', put, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
     const at = deps.clock.now().toISOString();
+    const form = formFaults(request);
+    const readable = form.length === 0 ? request.body : (readablePart(request.body, form)?.value ?? {});
+    const faults = [...form, ...entryFaults({ ...readable, name })];
+    const schema = await schemaFaults(deps.valuesChecker, organization.id, readable);
+    if (faults.length + schema.length > 0) throw refusal([...faults, ...schema]);
     const entry: StoredCatalogEntry = { name, ...request.body, updatedAt: at };
-    assertUsable(entry);
-    await requireUsableSchema(deps.valuesChecker, organization.id, entry);
     const woken = await deps.store.write(async (trx) => {
       const put = await putCatalogEntry(trx, organization.id, entry);
       if (!put.isChanged) return [];
@@ -142,24 +151,22 @@ function notesOf({ approval, deprecation }: StoredCatalogEntry): string {
   return `${needs}${deprecation === undefined ? '' : ', deprecated'}`;
 }
 
-/**
- * What would make every intent from the entry fail is refused here, where it can be put right.
- *
- * @throws AppError `constraint_violated` with all of it
- */
-function assertUsable({ name, chart, versions, deprecation }: StoredCatalogEntry): void {
+/** What would make every intent from the entry fail is refused here, where it can be put right: all of it that is there. */
+function entryFaults({ name, chart, versions, deprecation }: ReadableEntry): Fault[] {
   const faults: Fault[] = [];
-  if (semver.validRange(versions) === null) {
+  if (versions !== undefined && semver.validRange(versions) === null) {
     faults.push({ path: '/versions', message: "must be a semver range, such as '>=6.5.0 <7'" });
   }
-  const scheme = chart.type === 'oci' ? 'oci://' : 'http';
-  const wanted = chart.type === 'oci' ? 'oci://' : 'https:// or http://';
-  const fault = chart.url.startsWith(scheme)
-    ? chartUrlFault(chart.url)
-    : `must begin with ${wanted} for type ${chart.type}`;
+  const fault = chart === undefined ? undefined : chartFault(chart);
   if (fault !== undefined) faults.push({ path: '/chart/url', message: fault });
   if (deprecation?.replacement === name) {
     faults.push({ path: '/deprecation/replacement', message: 'must be another entry than the one it replaces' });
   }
-  if (faults.length > 0) throw refusal(faults);
+  return faults;
+}
+
+function chartFault({ type, url }: ChartSource): string | undefined {
+  const scheme = type === 'oci' ? 'oci://' : 'http';
+  const wanted = type === 'oci' ? 'oci://' : 'https:// or http://';
+  return url.startsWith(scheme) ? chartUrlFault(url) : `must begin with ${wanted} for type ${type}`;
 }

@@ -3,10 +3,11 @@ import { BUILT_IN_TEMPLATES, isBuiltInTemplate } from '../../../operation-templa
 import type { BuiltInTemplate } from '../../../operation-templates/built-in/built-in-template.ts';
 import { definitionFaults } from '../../../operation-templates/definition-faults.ts';
 import { resolveTemplate } from '../../../operation-templates/resolve-template.ts';
-import { AppError } from '../../../protocol/app-error.ts';
+import { AppError, type Fault } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { OperationTemplateDefinition } from '../../../protocol/operation-template.ts';
 import { refusal } from '../../../protocol/parse.ts';
+import { readablePart } from '../../../protocol/readable-part.ts';
 import { RequiredApprovals } from '../../git/git-settings.ts';
 import { requireRoom } from '../../projected-templates.ts';
 import { appendAudit } from '../../store/audit.ts';
@@ -24,6 +25,7 @@ import { configTopic } from '../../topics.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { formFaults } from './form-faults.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { PageQuery, readPage } from './page.ts';
 
@@ -44,9 +46,12 @@ export function operationTemplateRoutes(app: HttpServer, deps: AdminDeps): void 
   const { store, clock, wakeups } = deps;
   const named = '/operation-templates/:name';
 
-  app.put(named, { schema: { params: TemplateParams, body: PutTemplate } }, async (request, reply) => {
+  const put = { schema: { params: TemplateParams, body: PutTemplate }, attachValidation: true };
+  app.put(named, put, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
+    const form = formFaults(request);
+    if (form.length > 0) throw refusal([...form, ...meantFaults(name, request.body, form)]);
     const { approval, ...rest } = request.body;
     const definition = { name, ...rest };
     const faults = definitionFaults(definition);
@@ -125,6 +130,12 @@ export function operationTemplateRoutes(app: HttpServer, deps: AdminDeps): void 
     );
     return await reply.send(answer);
   });
+}
+
+/** What is wrong besides the form of it, as far as that can be read. */
+function meantFaults(name: string, body: unknown, form: readonly Fault[]): readonly Fault[] {
+  const readable = readablePart(body, form);
+  return readable === undefined ? [] : definitionFaults({ ...readable.value, name }, readable.unread);
 }
 
 /** Both by name; the built-in ones are there whatever is set of them. */
