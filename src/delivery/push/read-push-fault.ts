@@ -1,6 +1,7 @@
 import type { KubeError } from '../../kube/cluster-api.ts';
 import { KIND_NOT_FOUND } from '../../kube/kube-fault.ts';
 import { conflictMessage, isFieldConflict, isForbiddenByRbac } from '../../kube/read-failure.ts';
+import { BLOCKED_FOR_NOW } from '../../resources/blocked-for-now.ts';
 import type { KubeObject, ObjectRef } from '../../resources/kube-object.ts';
 import { NAMESPACE_LABEL, NAMESPACE_LABEL_VALUE, PUSH_FIELD_MANAGER } from '../../resources/labels.ts';
 import { Reason } from '../../resources/reasons.ts';
@@ -54,7 +55,13 @@ export function readPushFault(
   if (status === 404) {
     return waits(`namespace ${namespace} does not exist; create it and label it ${LABEL} (${error.message})`);
   }
+  if (isForNow(error)) return waits(said);
   // Changed under every try, or the operator's own webhook says what a cluster admin has to do first.
   if (status === 409 || error.message.includes(LABEL)) return waits(said);
   return refused(verb === 'apply' ? Reason.ApplyFailed : Reason.DeleteFailed, said);
+}
+
+/** The operator's webhook says no to what its reconcile would wait for, such as an approval that is still to come. */
+function isForNow({ causes }: KubeError): boolean {
+  return causes.length > 0 && causes.every(({ reason = '' }) => BLOCKED_FOR_NOW.includes(reason));
 }

@@ -48,20 +48,21 @@ export interface ReviewAnswer {
   readonly allowed: boolean;
   readonly message?: string;
   readonly warnings: readonly string[];
-  /** For the API server's audit log. */
+  /** For the API server's audit log, and for who wrote: what may pass is waited for by them. */
   readonly reasons?: readonly string[];
 }
 
 /** The AdmissionReview to answer with. */
 export function reviewOf(uid: string, answer: ReviewAnswer): Readonly<Record<string, unknown>> {
   const { allowed, message = '', warnings, reasons = [] } = answer;
+  const details = { causes: reasons.map((reason) => ({ reason })) };
   return {
     apiVersion: REVIEW_API_VERSION,
     kind: 'AdmissionReview',
     response: {
       uid,
       allowed,
-      ...(allowed ? {} : { status: { status: 'Failure', code: 403, reason: 'Forbidden', message } }),
+      ...(allowed ? {} : { status: { status: 'Failure', code: 403, reason: 'Forbidden', message, details } }),
       ...(warnings.length === 0 ? {} : { warnings: warnings.map(oneLine) }),
       ...(reasons.length === 0 ? {} : { auditAnnotations: { reasons: reasons.join(',') } }),
     },

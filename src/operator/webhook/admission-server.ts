@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { AppError } from '../../protocol/app-error.ts';
+import { Reason } from '../../resources/reasons.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { CONNECTION_LIMITS, requestLimits, type ConnectionLimits } from '../connection-limits.ts';
 import { parseReview, reviewOf, type AdmissionRequest, type ReviewAnswer } from './admission-review.ts';
@@ -19,6 +20,8 @@ export const MAX_REVIEW_BYTES = 4 * 1024 * 1024;
 /** Read and judged at once; what they hold together is what the reviews may take of memory. */
 export const MAX_REVIEWS = 8;
 export const MAX_WAITING = 64;
+const MAX_LOGGED = 2000;
+const OF_APPROVALS: readonly string[] = [Reason.ApprovalMissing, Reason.ApprovalInvalid, Reason.ApprovalUsed];
 /** Longer than the API server keeps an idle connection, so that no review meets one that is just being closed. */
 const KEEP_ALIVE_MS = 120_000;
 
@@ -100,7 +103,16 @@ export class AdmissionServer {
     const asked = readReview(await readBody(request));
     const answer = await this.#deps.judge(asked);
     this.#counts[answer.allowed ? 'allowed' : 'refused'] += 1;
+    this.#tellOfApproval(asked, answer);
     return JSON.stringify(reviewOf(asked.uid, answer));
+  }
+
+  /** The control plane never hears of such a write, and a statement that is forged or used again is somebody's try. */
+  #tellOfApproval({ resource, operation, namespace, name, userInfo }: AdmissionRequest, answer: ReviewAnswer): void {
+    const { allowed, reasons = [], message = '' } = answer;
+    if (allowed || !reasons.some((reason) => OF_APPROVALS.includes(reason))) return;
+    const about = { user: userInfo.username ?? '', operation, resource: resource.resource, namespace, name };
+    this.#deps.logger.warn({ ...about, reasons, problem: message.slice(0, MAX_LOGGED) }, 'a write lacks its approval');
   }
 
   async #slot(): Promise<Disposable> {

@@ -69,6 +69,18 @@ it.each([
     'managed-by=service',
   ],
   [
+    "the operator's webhook, where an approval is still to come",
+    {
+      respond: new StatusError(
+        403,
+        'Forbidden',
+        'admission webhook "w" denied the request: namespace shop asks for approvals and there is none',
+        { causes: [{ reason: 'ApprovalMissing' }] },
+      ),
+    },
+    'asks for approvals and there is none',
+  ],
+  [
     'a namespace that is being deleted',
     denial(
       403,

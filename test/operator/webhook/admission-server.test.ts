@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { request } from 'node:https';
 import { connect } from 'node:net';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSharedPort, type SharedPort } from '../../../src/operator/shared-port.ts';
 import { AdmissionServer, MAX_REVIEW_BYTES } from '../../../src/operator/webhook/admission-server.ts';
@@ -11,7 +12,6 @@ import {
   webhookNames,
   type CertifiedKey,
 } from '../../../src/operator/webhook/webhook-certificate.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
 
 const review = {
   apiVersion: 'admission.k8s.io/v1',
@@ -27,12 +27,15 @@ const review = {
 
 let port: SharedPort;
 let server: AdmissionServer;
+let logged: unknown[];
 let authority: CertifiedKey;
 let judge: (request: AdmissionRequest) => Promise<ReviewAnswer>;
 
 beforeEach(async () => {
   judge = async () => ({ allowed: true, warnings: [] });
-  server = new AdmissionServer({ judge: async (asked) => await judge(asked), logger: createLogger('test', 'silent') });
+  logged = [];
+  const logger = pino({ level: 'warn' }, { write: (line) => void logged.push(JSON.parse(line)) });
+  server = new AdmissionServer({ judge: async (asked) => await judge(asked), logger });
   const plain = createServer((_, response) => void response.end('plain\n'));
   port = await openSharedPort({
     listen: { host: '127.0.0.1', port: 0 },
@@ -117,12 +120,37 @@ describe('the admission server', () => {
     expect(JSON.parse(body)).toMatchObject({
       response: {
         allowed: false,
-        status: { status: 'Failure', code: 403, reason: 'Forbidden', message: 'no\nneither' },
+        status: {
+          status: 'Failure',
+          code: 403,
+          reason: 'Forbidden',
+          message: 'no\nneither',
+          details: { causes: [{ reason: 'X' }, { reason: 'Y' }] },
+        },
         warnings: ['a b'],
         auditAnnotations: { reasons: 'X,Y' },
       },
     });
     expect(server.counts).toEqual({ allowed: 0, refused: 1, unanswered: 0 });
+  });
+
+  it('logs who was refused for want of an approval, and of others nothing', async () => {
+    await serveNew();
+    judge = async () => ({ allowed: false, message: 'it is forged', warnings: [], reasons: ['ApprovalInvalid'] });
+    await post(JSON.stringify(review));
+    judge = async () => ({ allowed: false, message: 'no', warnings: [], reasons: ['ChartNotAllowed'] });
+    await post(JSON.stringify(review));
+    expect(logged).toEqual([
+      expect.objectContaining({
+        level: 40,
+        user: 'alice',
+        operation: 'CREATE',
+        resource: 'applicationinstances',
+        reasons: ['ApprovalInvalid'],
+        problem: 'it is forged',
+        msg: 'a write lacks its approval',
+      }),
+    ]);
   });
 
   const malformed: readonly [string, string, Parameters<typeof post>[1], number, string][] = [
