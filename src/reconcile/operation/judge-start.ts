@@ -4,7 +4,7 @@ import { refusalText, type PolicySituation, type PolicyViolation } from '../../p
 import type { Operation } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
 import { sourceIsStale, type SourceMemory } from '../stale-source.ts';
-import { knownUses, takeApproval, type ApprovalMemory } from '../take-approval.ts';
+import { claimApprovals, knownUses, takeApproval, type ApprovalMemory } from '../take-approval.ts';
 import { writesArePaused } from '../write-checks.ts';
 import type { Verdict } from './decide-operation.ts';
 import { hasRunBefore } from './has-run-before.ts';
@@ -47,6 +47,7 @@ export async function judgeStart(
 ): Promise<Verdict> {
   const { memory, namespace, elsewhere = [], policy, runnerOf, approvals } = situation;
   const isFirst = standing.kind !== 'running';
+  if (isFirst) await claimApprovals(approvals, operation, situation, signal);
   const pause = writesArePaused(policy, namespace, ...elsewhere, operation);
   if (pause !== undefined) return barred(Reason.Paused, pause.message);
   const stale = isFirst
