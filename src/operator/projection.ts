@@ -18,21 +18,22 @@ export function projectionOf(config: AgentConfig, revision: string | undefined):
     })),
     operationTemplates: [...config.operation_templates],
     operationTemplateDefinitions: config.operation_template_definitions ?? [],
-    approvals: approvalsOf(config.approvals),
+    // A control plane of before there were approvals says nothing of them, and what was asked for stays asked for.
+    ...(config.approvals === undefined ? {} : { approvals: approvalsOf(config.approvals) }),
     security: { ...config.security },
     ...(revision === undefined ? {} : { configRevision: revision }),
   };
 }
 
-function approvalsOf(approvals: AgentConfig['approvals']): NonNullable<ClusterStatus['approvals']> {
-  if (approvals === undefined) return { namespaces: [], operationTemplates: [], catalogEntries: [], statements: [] };
+function approvalsOf(approvals: NonNullable<AgentConfig['approvals']>): NonNullable<ClusterStatus['approvals']> {
   const {
     namespaces,
     operation_templates: operationTemplates,
     catalog_entries: catalogEntries,
     statements,
+    pending,
   } = approvals;
-  return { namespaces, operationTemplates, catalogEntries, statements };
+  return { namespaces, operationTemplates, catalogEntries, statements, ...(pending && { pending }) };
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { ApplicationInstance } from '../resources/application-instance.ts';
 import { APPROVAL_REQUIRED_ANNOTATION } from '../resources/labels.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
+import { pendingName } from '../protocol/approval-statement.ts';
+import { approvableHashes } from './approvable-hashes.ts';
 import { NO_APPROVALS } from './cluster-policy.ts';
 import { otherNamespacesOf } from './other-namespaces.ts';
 import { allowAtControlPlane, type PolicySituation } from './policy-violation.ts';
@@ -28,7 +30,7 @@ export function approvalNeed(
     if (object.spec.cancel === true) return undefined;
     if (object.spec.approval?.required === true) return { why: 'the operation needs an approval (spec.approval)' };
   }
-  return needOfPolicy(object, situation) ?? needOfNamespace(situation);
+  return needOfPolicy(object, situation) ?? needOfNamespace(situation) ?? needOfPending(object, situation);
 }
 
 function needOfPolicy(object: Approvable, { policy }: Pick<PolicySituation, 'policy'>): ApprovalNeed | undefined {
@@ -44,6 +46,15 @@ function needOfPolicy(object: Approvable, { policy }: Pick<PolicySituation, 'pol
     namespaces.includes(name),
   );
   return listed === undefined ? undefined : byPolicy(`whatever is done in namespace ${listed}`);
+}
+
+/** What was asked for at the request holds to its end: settings that ask for nothing any more release nothing that waits. */
+function needOfPending(object: Approvable, { policy }: Pick<PolicySituation, 'policy'>): ApprovalNeed | undefined {
+  const { pending = [] } = policy.approvals ?? NO_APPROVALS;
+  if (pending.length === 0) return undefined;
+  const { namespace = '', name } = object.metadata;
+  const isPending = approvableHashes(object.spec).some((hash) => pending.includes(pendingName(namespace, name, hash)));
+  return isPending ? { why: 'an approval was asked for when this was, and nobody has given it' } : undefined;
 }
 
 function needOfNamespace({

@@ -9,6 +9,8 @@ export interface ApprovalPolicy {
   readonly operationTemplates: readonly string[];
   readonly catalogEntries: readonly string[];
   readonly statements: readonly string[];
+  /** `pendingName` of what was asked for here and was not approved, whatever is asked for since (default: nothing). */
+  readonly pending?: readonly string[];
 }
 
 export const NO_APPROVALS: ApprovalPolicy = {

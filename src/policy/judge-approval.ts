@@ -1,9 +1,10 @@
 import { decodeProtectedHeader, compactVerify, errors, importJWK } from 'jose';
 import { Value } from 'typebox/value';
-import { ApprovalStatement, approvedSpecHash } from '../protocol/approval-statement.ts';
+import { ApprovalStatement } from '../protocol/approval-statement.ts';
 import { MAX_CLOCK_SKEW_SECONDS } from '../protocol/hmac.ts';
 import type { PublicJwk } from '../protocol/register.ts';
 import { APPROVAL_ANNOTATION } from '../resources/labels.ts';
+import { approvableHashes } from './approvable-hashes.ts';
 import { approvalNeed, isOperation, type Approvable, type ApprovalNeed } from './approval-need.ts';
 import { NO_APPROVALS } from './cluster-policy.ts';
 import type { PolicySituation } from './policy-violation.ts';
@@ -74,34 +75,6 @@ export async function approvalsFor(
     if (fault === undefined) found.push(read);
   }
   return found;
-}
-
-/**
- * What may have been approved for the spec to be as it is: the spec, and the same without `suspend` and `cancel`. Who
- * suspends what was approved, lets it go on again or cancels it, does nothing that another would have to approve.
- */
-function approvableHashes(spec: Approvable['spec']): readonly string[] {
-  const plain = withoutStops(spec);
-  const isPlain = Object.keys(plain).length === Object.keys(spec).length;
-  return (isPlain ? [spec] : [spec, plain]).flatMap((one) => hashOf(one) ?? []);
-}
-
-/** The hash that a spec is released under where it needs no approval; undefined: it has no canonical form. */
-export function releasableHash(spec: Approvable['spec']): string | undefined {
-  return hashOf(withoutStops(spec));
-}
-
-function withoutStops(spec: Approvable['spec']): object {
-  const { suspend: _suspend, cancel: _cancel, ...rest } = spec as Readonly<Record<string, unknown>>;
-  return rest;
-}
-
-function hashOf(spec: object): string | undefined {
-  try {
-    return approvedSpecHash(spec as Readonly<Record<string, unknown>>);
-  } catch {
-    return undefined;
-  }
 }
 
 function statementsFor(

@@ -98,6 +98,8 @@ export const ApprovalConfig = Type.Object({
   catalog_entries: Type.Array(Type.String(), { maxItems: 1024 }),
   /** Compact JWS each, of what was approved by merging its proposal; they are good as if they stood in the object. */
   statements: Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 64 }),
+  /** `<namespace>/<name>@<specHash>` of what may be in the cluster and was not approved; it needs an approval, whatever the lists say by now. */
+  pending: Type.Optional(Type.Array(Type.String({ maxLength: 512 }), { maxItems: 256 })),
 });
 export type ApprovalConfig = Static<typeof ApprovalConfig>;
 

@@ -29,3 +29,8 @@ export function approvedSpecHash(spec: Readonly<Record<string, unknown>>): strin
   const { approval: _approval, ...rest } = spec;
   return `sha256-${createHash('sha256').update(canonicalJson(rest), 'utf8').digest('base64url')}`;
 }
+
+/** How a spec that was asked for and not approved is named in `/config`. */
+export function pendingName(namespace: string, name: string, specHash: string): string {
+  return `${namespace}/${name}@${specHash}`;
+}

@@ -165,6 +165,15 @@ export const ClusterStatus = Type.Object(
             Type.String({ maxLength: 8192, description: 'An approval, signed by the control plane (compact JWS).' }),
             { maxItems: 64, description: 'Approvals of what was approved by merging its proposal.' },
           ),
+          pending: Type.Optional(
+            Type.Array(
+              Type.String({ maxLength: 512, description: 'One of them: <namespace>/<name>@<hash of the spec>.' }),
+              {
+                maxItems: 256,
+                description: 'What was asked for and nobody has approved; it needs that, whatever is asked for since.',
+              },
+            ),
+          ),
         },
         { description: 'What needs an approval here, and approvals that came apart from what they approve.' },
       ),

@@ -41,6 +41,16 @@ describe('the projection', () => {
     expect(policyOf({}, aCluster())).toBeUndefined();
   });
 
+  it('keeps what needs an approval where a control plane of before approvals says nothing of them', () => {
+    const approvals = { namespaces: ['vault'], operation_templates: [], catalog_entries: [], statements: [] };
+    const pending = ['shop/podinfo@sha256-x'];
+    const status = projectionOf(aConfig({ approvals: { ...approvals, pending } }), '17');
+    const later = { ...status, ...projectionOf(aConfig(), '18') };
+    expect(policyOf(later, aCluster())?.approvals).toMatchObject({ namespaces: ['vault'], pending });
+    const none = projectionOf(aConfig({ approvals: { ...approvals, namespaces: [] } }), '19');
+    expect(policyOf({ ...later, ...none }, aCluster())?.approvals?.namespaces).toEqual([]);
+  });
+
   it.each([
     [undefined, undefined, false],
     [true, false, true],

@@ -165,6 +165,24 @@ describe('the approval of an instance', () => {
   });
 });
 
+describe('what was asked for and nobody approved', () => {
+  const hash = claimsFor(anInstance()).specHash;
+  const by = situation({ pending: [`shop/podinfo@${hash}`] });
+
+  it('stays unapproved when nothing asks for an approval any more', async () => {
+    const [refusal = '', ...more] = await reasons(anInstance(), by);
+    expect(more).toEqual([]);
+    expect(refusal).toContain('ApprovalMissing: an approval was asked for when this was, and nobody has given it');
+    await expect(reasons(anInstance({ spec: { suspend: false } }), by)).resolves.toHaveLength(1);
+    await expect(reasons(await approvedInstance(anInstance()), by)).resolves.toEqual([]);
+  });
+
+  it('is that very spec of that very object', async () => {
+    await expect(reasons(anInstance({ spec: { values: { replicas: 2 } } }), by)).resolves.toEqual([]);
+    await expect(reasons(anInstance({ name: 'other' }), by)).resolves.toEqual([]);
+  });
+});
+
 describe('an approval that came apart', () => {
   it('counts for its object and spec, and for nothing else', async () => {
     const required = { required: true } as const;

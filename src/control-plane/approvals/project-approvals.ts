@@ -4,6 +4,7 @@ import { namesIn } from '../cluster-settings.ts';
 import type { ClusterRow, Database } from '../store/schema.ts';
 import { joined, requirementIn } from './requirements.ts';
 import { statementIsNeeded } from './statement-is-needed.ts';
+import { unapprovedOf } from './unapproved.ts';
 
 /** Most that a configuration carries: of what is under way those that end first, then of what failed. The rest follows when one has ended. */
 const MAX_STATEMENTS = 64;
@@ -11,10 +12,9 @@ const MAX_STATEMENTS = 64;
 /**
  * What of the cluster needs an approval, and the statements that its objects do not carry: of what was approved by merging
  * its proposal, whose file was reviewed without it, and what was signed again after the object was delivered.
- *
- * @returns undefined where nothing does: an operator that knows nothing of approvals is told nothing of them
+ * It is said also where there is nothing of it: to say nothing is to leave what was said before as it is.
  */
-export async function projectApprovals(db: Kysely<Database>, cluster: ClusterRow): Promise<ApprovalConfig | undefined> {
+export async function projectApprovals(db: Kysely<Database>, cluster: ClusterRow): Promise<ApprovalConfig> {
   const namespaces = namesIn(cluster.approval_namespaces ?? '[]');
   const templates = await namesWithApproval(
     db,
@@ -45,9 +45,14 @@ export async function projectApprovals(db: Kysely<Database>, cluster: ClusterRow
       statement === null || inputs?.includes(statement) === true ? [] : [statement],
     )
     .slice(0, MAX_STATEMENTS);
-  const isNothing = [namespaces, templates, entries, statements].every((list) => list.length === 0);
-  if (isNothing) return undefined;
-  return { namespaces, operation_templates: templates, catalog_entries: entries, statements };
+  const { pending, heldTemplates, heldEntries } = await unapprovedOf(db, cluster.id);
+  return {
+    namespaces,
+    operation_templates: [...new Set([...templates, ...heldTemplates])],
+    catalog_entries: [...new Set([...entries, ...heldEntries])],
+    statements,
+    pending,
+  };
 }
 
 async function namesWithApproval(

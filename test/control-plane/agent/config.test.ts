@@ -82,6 +82,7 @@ describe('GET /api/agent/config', () => {
         },
       ],
       operation_templates: ['scale'],
+      approvals: { namespaces: [], operation_templates: [], catalog_entries: [], statements: [], pending: [] },
       connectivity_mode: 'gitops',
       delivery_epoch: 1,
       intervals: DEFAULT_INTERVALS,

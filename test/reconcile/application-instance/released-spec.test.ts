@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { NO_APPROVALS } from '../../../src/policy/cluster-policy.ts';
-import { releasableHash } from '../../../src/policy/judge-approval.ts';
+import { releasableHash } from '../../../src/policy/approvable-hashes.ts';
 import { generateSigningKey } from '../../../src/protocol/signing-key.ts';
 import { RELEASE_FIELD_MANAGER } from '../../../src/reconcile/application-instance/owned-meta.ts';
 import type { HelmRelease } from '../../../src/resources/flux-helm-release.ts';

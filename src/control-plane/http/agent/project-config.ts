@@ -29,7 +29,7 @@ export async function projectConfig(
     allowed_namespaces: namesIn(cluster.allowed_namespaces),
     catalog_entries: await projectCatalog(db, cluster),
     operation_templates: namesIn(cluster.allowed_operation_templates),
-    ...(approvals === undefined ? {} : { approvals }),
+    approvals,
     ...(definitions.length === 0 ? {} : { operation_template_definitions: definitions }),
     connectivity_mode: cluster.connectivity_mode,
     delivery_epoch: cluster.delivery_epoch,

@@ -1,5 +1,5 @@
 import { approvalNeed } from '../../../policy/approval-need.ts';
-import { releasableHash } from '../../../policy/judge-approval.ts';
+import { releasableHash } from '../../../policy/approvable-hashes.ts';
 import type { PolicySituation } from '../../../policy/policy-violation.ts';
 import { Reason } from '../../../resources/reasons.ts';
 import { namespacesElsewhere } from '../../namespaces-elsewhere.ts';
