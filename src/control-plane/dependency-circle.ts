@@ -18,8 +18,8 @@ interface Stop {
 }
 
 /**
- * The shortest way from what an intent is about, over `dependsOn` of what stands on the cluster, back to it; undefined where
- * there is none. A write of the same transaction cannot close another one at the same time.
+ * The shortest way from what an intent is about, over `dependsOn` of what stands on the cluster or may come to stand there
+ * (it is proposed, or waits for its approval), back to it; undefined where there is none. A write of the same transaction cannot close another one at the same time.
  */
 export async function dependencyCircle(
   trx: Kysely<Database>,
@@ -38,10 +38,13 @@ export async function dependencyCircle(
     if (stop.key === start.key) return wayTo(stop);
     seen.add(stop.key);
     const target = { clusterId: cluster.id, kind: APPLICATION_INSTANCE_KIND, ...nameOf(stop) };
-    const standing = await lastStandingIntentOf(trx, target, { upTo: 'merged', isReviewed });
-    if (standing === undefined || standing.action === 'uninstall' || standing.state === 'removed') continue;
-    const record = parseExactJson(standing.record) as IntentRecord;
-    waiting.push(...stopsAfter(stop, record.dependsOn ?? []));
+    // Of two that close a circle together each may be approved by somebody who sees the one alone.
+    for (const upTo of ['merged', 'undecided'] as const) {
+      const standing = await lastStandingIntentOf(trx, target, { upTo, isReviewed });
+      if (standing === undefined || standing.action === 'uninstall' || standing.state === 'removed') continue;
+      const record = parseExactJson(standing.record) as IntentRecord;
+      waiting.push(...stopsAfter(stop, record.dependsOn ?? []));
+    }
   }
   return undefined;
 }
