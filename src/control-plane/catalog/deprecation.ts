@@ -4,7 +4,10 @@ import { EntryName } from '../../protocol/names.ts';
 /** That a catalog entry should not be used any more. Nothing is refused for it. */
 export const Deprecation = Type.Object(
   {
-    message: Type.String({ minLength: 1, maxLength: 1000, description: 'why, and what to do' }),
+    message: Type.String({
+      pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]{1,1000}$',
+      description: 'one line of 1 to 1000 characters without control characters',
+    }),
     /** The entry to use in its place. */
     replacement: Type.Optional(EntryName),
   },

@@ -1,7 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 
-/** What is not the public network (RFC 6890 and its successors): a receiver there is refused. */
-const PRIVATE = new BlockList();
+/**
+ * What is not the public network, by the registries of special-purpose addresses (RFC 6890): whatever is not globally
+ * reachable there, and what is kept for documentation.
+ */
+const PRIVATE_4 = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -10,38 +13,47 @@ for (const [network, bits] of [
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  // Relays of 6to4, which nobody should run any more.
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv4');
+  PRIVATE_4.addSubnet(network, bits, 'ipv4');
 }
+// A list of its own: Node takes an IPv4 address for the IPv6 one that it maps to.
+const PRIVATE_6 = new BlockList();
 for (const [network, bits] of [
-  // IPv4 inside of IPv6 in forms that nobody uses any more, and some stacks still understand: compatible, translated.
-  ['::', 96],
-  ['::ffff:0:0:0', 96],
-  ['100::', 64],
+  // All that is not global unicast (2000::/3): loopback, IPv4 inside of IPv6, translated, local, multicast.
+  ['::', 3],
+  ['4000::', 2],
+  ['8000::', 1],
+  // For protocols: Teredo, which holds an IPv4 address, benchmarks, identifiers that are no addresses.
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  // 6to4, which holds an IPv4 address.
   ['2002::', 16],
-  ['64:ff9b:1::', 48],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['fec0::', 10],
-  ['ff00::', 8],
+  ['3fff::', 20],
 ] as const) {
-  PRIVATE.addSubnet(network, bits, 'ipv6');
+  PRIVATE_6.addSubnet(network, bits, 'ipv6');
 }
 
-const NAT64 = new BlockList();
-NAT64.addSubnet('64:ff9b::', 96, 'ipv6');
+/** What is an IPv4 address in its last 32 bits, and goes where that one goes: mapped, and NAT64's. */
+const HOLDS_IPV4 = new BlockList();
+HOLDS_IPV4.addSubnet('::ffff:0:0', 96, 'ipv6');
+HOLDS_IPV4.addSubnet('64:ff9b::', 96, 'ipv6');
 
 /** Whether an IP address is not one of the public network, IPv4 inside of IPv6 included. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 0) return true;
-  if (family === 4) return PRIVATE.check(address, 'ipv4');
-  if (NAT64.check(address, 'ipv6')) return PRIVATE.check(lastFour(address), 'ipv4');
-  return PRIVATE.check(address, 'ipv6');
+  if (family === 4) return PRIVATE_4.check(address, 'ipv4');
+  if (HOLDS_IPV4.check(address, 'ipv6')) return PRIVATE_4.check(lastFour(address), 'ipv4');
+  return PRIVATE_6.check(address, 'ipv6');
 }
 
 /** The IPv4 address in the last 32 bits. */

@@ -84,6 +84,12 @@ describe('the catalog', () => {
     ['default values that are a list', { ...PODINFO, defaultValues: [] }, '/defaultValues'],
     ['an approval that says no number', { ...PODINFO, approval: { required: true } }, '/approval/count'],
     ['a deprecation without words', { ...PODINFO, deprecation: { replacement: 'x' } }, '/deprecation/message'],
+    ['a deprecation of two lines', { ...PODINFO, deprecation: { message: 'old\nuse' } }, '/deprecation/message'],
+    [
+      'an address without a repository',
+      { ...PODINFO, chart: { type: 'oci', url: 'oci://host', name: 'podinfo' } },
+      '/chart/url',
+    ],
     [
       'a replacement that is the entry itself',
       { ...PODINFO, deprecation: { message: 'old', replacement: 'refused' } },

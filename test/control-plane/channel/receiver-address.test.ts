@@ -27,17 +27,44 @@ describe('isPrivateAddress', () => {
     '::ffff:0:127.0.0.1',
     '::ffff:0:7f00:1',
     '64:ff9b::169.254.169.254',
+    '192.0.2.1',
+    '192.88.99.1',
+    '198.51.100.1',
+    '203.0.113.1',
+    '::ffff:192.0.2.1',
+    '64:ff9b::192.88.99.1',
+    '64:ff9b:1::1',
+    '100::1',
+    '2001::1',
+    '2001:0:4136:e378:8000:63bf:3fff:fdd2',
+    '2001:2::1',
+    '2001:20::1',
+    '2001:db8::1',
+    '3fff::1',
+    '3fff:fff:ffff::1',
+    '4000::1',
+    '5f00::1',
+    '8000::1',
+    'fec0::1',
     'not an address',
   ])('holds for %s', (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
 
-  it.for(['1.1.1.1', '172.32.0.1', '2606:4700::1111', '::ffff:1.1.1.1', '64:ff9b::101:101'])(
-    'does not hold for %s',
-    (address) => {
-      expect(isPrivateAddress(address)).toBe(false);
-    },
-  );
+  it.for([
+    '1.1.1.1',
+    '172.32.0.1',
+    '192.0.3.1',
+    '192.88.98.1',
+    '2001:200::1',
+    '2001:db7::1',
+    '2606:4700::1111',
+    '3fff:1000::1',
+    '::ffff:1.1.1.1',
+    '64:ff9b::101:101',
+  ])('does not hold for %s', (address) => {
+    expect(isPrivateAddress(address)).toBe(false);
+  });
 });
 
 describe('receiverFault', () => {

@@ -2,10 +2,11 @@ import type { Kysely } from 'kysely';
 import semver from 'semver';
 import { Type } from 'typebox';
 import { AppError, type Fault } from '../../../protocol/app-error.ts';
-import { ChartSource, chartUrlFault } from '../../../protocol/chart.ts';
+import { ChartSource } from '../../../protocol/chart.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { readablePart } from '../../../protocol/readable-part.ts';
+import { chartAddressFault } from '../../catalog/chart-address-fault.ts';
 import { Deprecation } from '../../catalog/deprecation.ts';
 import { RequiredApprovals } from '../../git/git-settings.ts';
 import { appendAudit } from '../../store/audit.ts';
@@ -157,16 +158,10 @@ function entryFaults({ name, chart, versions, deprecation }: ReadableEntry): Fau
   if (versions !== undefined && semver.validRange(versions) === null) {
     faults.push({ path: '/versions', message: "must be a semver range, such as '>=6.5.0 <7'" });
   }
-  const fault = chart === undefined ? undefined : chartFault(chart);
+  const fault = chart === undefined ? undefined : chartAddressFault(chart);
   if (fault !== undefined) faults.push({ path: '/chart/url', message: fault });
   if (deprecation?.replacement === name) {
     faults.push({ path: '/deprecation/replacement', message: 'must be another entry than the one it replaces' });
   }
   return faults;
-}
-
-function chartFault({ type, url }: ChartSource): string | undefined {
-  const scheme = type === 'oci' ? 'oci://' : 'http';
-  const wanted = type === 'oci' ? 'oci://' : 'https:// or http://';
-  return url.startsWith(scheme) ? chartUrlFault(url) : `must begin with ${wanted} for type ${type}`;
 }
