@@ -43,3 +43,32 @@ it('what was merged with too few approvals stays named after its entry asks for 
     .poll(async () => await approvalsOf(agent), SOON)
     .toMatchObject({ statements: [expect.any(String)], pending: [] });
 });
+
+it('what is more than a configuration names is held by its entry or template', async () => {
+  await plane.call('PUT', '/catalog/many', { ...PODINFO, approval: { count: 1 } });
+  const cluster = await ReviewedCluster.create(plane, 'many');
+  const agent = await registerAgent(plane, 'many');
+  await plane.call('PATCH', '/clusters/many', { allowedCatalogEntries: ['many'] });
+  await cluster.propose({ catalogEntry: 'many' });
+  await plane.call('PUT', '/catalog/many', PODINFO);
+  expect(await approvalsOf(agent)).toMatchObject({ catalog_entries: [], pending: [expect.any(String)] });
+  const [intent = {}] = plane.query("SELECT * FROM intents WHERE catalog_entry = 'many'");
+  const [approval = {}] = plane.query('SELECT * FROM approvals WHERE intent_id = ?', String(intent['id']));
+  for (let index = 0; index < 256; index += 1) {
+    const id = `int-copy-${index}`;
+    copy('intents', { ...intent, id, name: id, idempotency_key: id });
+    copy('approvals', { ...approval, id: `apr-copy-${index}`, intent_id: id });
+  }
+  const held = await approvalsOf(agent);
+  expect(held?.pending).toHaveLength(256);
+  expect(held?.catalog_entries).toEqual(['many']);
+});
+
+function copy(table: 'intents' | 'approvals', row: Readonly<Record<string, unknown>>): void {
+  const members = Object.entries(row).filter(
+    (member): member is [string, string | number] => typeof member[1] === 'string' || typeof member[1] === 'number',
+  );
+  const names = members.map(([name]) => name).join(', ');
+  const marks = members.map(() => '?').join(', ');
+  plane.execute(`INSERT INTO ${table} (${names}) VALUES (${marks})`, ...members.map(([, value]) => value));
+}

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { NO_APPROVALS } from '../../../src/policy/cluster-policy.ts';
 import { Reason } from '../../../src/resources/reasons.ts';
 import { aNamespace } from '../manifests.ts';
 import { setOperationStage, type OperationStage } from './stage.ts';
@@ -56,6 +57,20 @@ it('the operations that a namespace allows, and whose it is, hold for those of o
   expect(await said('Blocked', Reason.TemplateNotAllowed)).toContain('is not allowed in namespace vault');
   await annotate({ 'ops.service.io/allowed-operations': 'velero-backup,velero-restore' });
   await stage.until('Running');
+});
+
+it('the approval that another namespace asks for is waited for', async () => {
+  const annotations = { 'ops.service.io/approval-required': 'true' };
+  await stage.cluster.api.create(aNamespace('vault', { annotations }), 'test');
+  await stage.start();
+  await stage.deliver(TO_VAULT);
+  expect(await said('Blocked', Reason.ApprovalMissing)).toContain('namespace vault asks for approvals');
+  await annotate({ 'ops.service.io/approval-required': null });
+  await stage.until('Running');
+  stage.allow({ approvals: { ...NO_APPROVALS, namespaces: ['vault'] } });
+  await stage.deliver(TO_VAULT, { name: 'second', source: '1.2' });
+  await stage.until('Blocked', Reason.ApprovalMissing, 'second');
+  expect(stage.runner.starts).toEqual(['job-1']);
 });
 
 it('another try is held to the namespaces that its first one named, whatever the template names since', async () => {
