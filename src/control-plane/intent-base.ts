@@ -6,9 +6,10 @@ import { AppError } from '../protocol/app-error.ts';
 import { dependencyCircle } from './dependency-circle.ts';
 import { judgeParameters } from './judge-parameters.ts';
 import { gitSettingsOf } from './git/git-settings.ts';
-import { lastStandingIntentOf, targetKindOf } from './store/intents.ts';
+import { lastStandingIntentOf, targetKindOf, type IntentTarget } from './store/intents.ts';
 import { findDefinitions, operationTemplateNames } from './store/operation-templates.ts';
 import { olderProposals } from './store/proposals.ts';
+import { isReportedUnasked, reportedGenerationOf } from './store/reported-generations.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 
 /** What an intent is judged against and carries values from. */
@@ -21,6 +22,8 @@ export interface IntentBase {
   readonly circle: readonly string[] | undefined;
   /** Of an operation: what is known of its template. */
   readonly templates: PolicyContext['templates'];
+  /** Of an operation: the cluster has, or had, one of that name of which no intent here knows. */
+  readonly isNameReported: boolean;
 }
 
 /**
@@ -41,22 +44,27 @@ export async function baseOf(
   const { action, namespace, name } = request;
   const circle = await dependencyCircle(trx, cluster, request);
   const templates = await templatesOf(trx, cluster, request);
-  if (last === undefined) return { standing: undefined, undecided: undefined, circle, templates };
+  const target = { clusterId: cluster.id, kind: targetKindOf(action), namespace, name };
+  const isNameReported = action === 'operate' && (await isNameTaken(trx, target, last));
+  const others = { circle, templates, isNameReported };
+  if (last === undefined) return { standing: undefined, undecided: undefined, ...others };
   const waiting = await olderProposals(trx, { ...last, generation: last.generation + 1 });
   const merging = waiting.find(({ state }) => state === 'merging');
   if (action === 'update' && merging !== undefined) {
     const message = `proposal ${merging.id} about ${namespace}/${name} is being merged; ask for the update when it is`;
     throw new AppError('conflict', message, { extra: { proposalId: merging.id } });
   }
-  const standing = await lastStandingIntentOf(
-    trx,
-    { clusterId: cluster.id, kind: targetKindOf(action), namespace, name },
-    {
-      upTo: action === 'operate' ? 'undecided' : 'merged',
-      isReviewed: cluster.connectivity_mode === 'gitops' && gitSettingsOf(cluster).review === 'proposal',
-    },
-  );
-  return { standing, undecided: waiting[0]?.id ?? (await pendingApproval(trx, last)), circle, templates };
+  const standing = await lastStandingIntentOf(trx, target, {
+    upTo: action === 'operate' ? 'undecided' : 'merged',
+    isReviewed: cluster.connectivity_mode === 'gitops' && gitSettingsOf(cluster).review === 'proposal',
+  });
+  return { standing, undecided: waiting[0]?.id ?? (await pendingApproval(trx, last)), ...others };
+}
+
+/** By one that was made by hand, or by an intent of after the backup that this control plane was restored from. */
+async function isNameTaken(trx: Kysely<Database>, target: IntentTarget, last: IntentRow | undefined): Promise<boolean> {
+  const reported = await reportedGenerationOf(trx, target);
+  return reported > (last?.generation ?? 0) || (await isReportedUnasked(trx, target));
 }
 
 async function templatesOf(

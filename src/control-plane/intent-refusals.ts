@@ -29,7 +29,7 @@ export function intentViolations(
   request: IntentRequest,
   cluster: ClusterRow,
   entry: StoredCatalogEntry | undefined,
-  { standing, undecided, circle, templates }: IntentBase,
+  { standing, undecided, circle, templates, isNameReported }: IntentBase,
 ): Violation[] {
   return checkIntent(request, {
     allowedNamespaces: namesIn(cluster.allowed_namespaces),
@@ -40,6 +40,7 @@ export function intentViolations(
     ...(circle === undefined ? {} : { circle }),
     ...(templates === undefined ? {} : { templates }),
     ...(undecided === undefined ? {} : { undecidedProposal: undecided }),
+    isNameReported,
   });
 }
 

@@ -46,6 +46,8 @@ export interface PolicyContext {
   readonly circle?: readonly string[];
   /** Id of a proposal about the object that waits for approval; it is no history yet. */
   readonly undecidedProposal?: string;
+  /** Of an operation: the cluster has reported one of that name that came by no intent known here. */
+  readonly isNameReported?: boolean;
   /** Size of the rendered manifest in bytes, once there is one. */
   readonly manifestBytes?: number;
 }

@@ -4,6 +4,7 @@ import { asDelivered, isManaged } from '../resources/managed-object.ts';
 import { refOf, type KubeObject } from '../resources/kube-object.ts';
 import { knownPairOf } from '../resources/known-pair.ts';
 import { CLUSTER_ID_LABEL, MANAGED_BY_LABEL, MANAGED_BY_VALUE, SOURCE_ANNOTATION } from '../resources/labels.ts';
+import { operationNameIsUsed } from '../resources/operation-name-is-used.ts';
 import { OPERATION_RULES } from '../resources/operation-rules.ts';
 import { OPERATION_KIND, type Operation } from '../resources/operation.ts';
 import { Reason } from '../resources/reasons.ts';
@@ -80,7 +81,7 @@ export function decideApply(situation: ApplySituation): ApplyDecision {
     const isWanted = pair !== undefined && !isOfOldWay(pair, policy);
     return { kind: 'refuse', outcome: failed(Reason.ApplyFailed, message), isWanted };
   }
-  const outcome = liveIsNotOurs(live, policy) ?? cannotBeChangedInto(desired, live);
+  const outcome = nameIsUsed(desired, live) ?? liveIsNotOurs(live, policy) ?? cannotBeChangedInto(desired, live);
   if (outcome !== undefined) return { kind: 'refuse', outcome };
   if (pair === undefined) return { kind: 'refuse', outcome: sourceIsMissing() };
 
@@ -169,6 +170,11 @@ function cannotBeChangedInto(desired: KubeObject, live: KubeObject | undefined):
       ? ruleIsBroken(OPERATION_RULES, after, live)
       : ruleIsBroken(APPLICATION_INSTANCE_RULES, after, live);
   return broken === undefined ? undefined : refused(broken.reason, broken.message);
+}
+
+function nameIsUsed(desired: KubeObject, live: KubeObject | undefined): Refusal | undefined {
+  const message = operationNameIsUsed(desired, live);
+  return message === undefined ? undefined : conflict(Reason.ApplyConflict, message);
 }
 
 function liveIsNotOurs(live: KubeObject | undefined, policy: ClusterPolicy): Refusal | undefined {

@@ -200,7 +200,17 @@ describe('checkIntent', () => {
     const { catalogEntry: _entry, chartVersion: _version, ...uninstall } = { ...install, action };
     const intent = action === 'uninstall' ? uninstall : wanted;
     const faults = checkIntent(intent, lastIntent === undefined ? context : { ...context, lastIntent });
-    expect(faults.map(({ path }) => path)).toEqual(fits ? [] : ['/action']);
+    expect(faults.map(({ path }) => path)).toEqual(fits ? [] : [action === 'operate' ? '/name' : '/action']);
+  });
+});
+
+describe('an operation under a name that only the cluster knows', () => {
+  it('is refused, and another name is told', () => {
+    const faults = checkIntent(operate, { ...context, isNameReported: true });
+    expect(faults.map(({ path, message }) => [path, message])).toEqual([
+      ['/name', expect.stringMatching(/^the cluster has reported an operation shop\/scale-1 .* such as scale-1-2$/)],
+    ]);
+    expect(checkIntent(install, { ...context, isNameReported: true })).toEqual([]);
   });
 });
 

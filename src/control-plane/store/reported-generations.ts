@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { EventSource } from '../../protocol/event.ts';
 import type { IntentTarget } from './intents.ts';
 import type { Database, IntentRow, ReportedGenerationRow } from './schema.ts';
 
@@ -103,4 +104,28 @@ export async function unknownIntents(
   const unknown = new Set(ids);
   for (const { id } of known) unknown.delete(id);
   return unknown;
+}
+
+/** Whether the cluster has reported an object of that name that came by no intent known here. */
+export async function isReportedUnasked(
+  db: Kysely<Database>,
+  { clusterId, kind, namespace, name }: IntentTarget,
+): Promise<boolean> {
+  const rows = await db
+    .selectFrom('resource_conditions')
+    .select('source')
+    .distinct()
+    .where('cluster_id', '=', clusterId)
+    .where('kind', '=', kind)
+    .where('namespace', '=', namespace)
+    .where('name', '=', name)
+    .execute();
+  const ids = rows.map(({ source }) => (JSON.parse(source ?? '{}') as EventSource).intentId);
+  if (ids.includes(undefined)) return true;
+  const unknown = await unknownIntents(
+    db,
+    clusterId,
+    ids.filter((id) => id !== undefined),
+  );
+  return unknown.size > 0;
 }

@@ -12,6 +12,7 @@ import {
   SOURCE_ANNOTATION,
 } from '../../resources/labels.ts';
 import { asDelivered, isManaged } from '../../resources/managed-object.ts';
+import { operationNameIsUsed } from '../../resources/operation-name-is-used.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import { Reason } from '../../resources/reasons.ts';
 import {
@@ -57,7 +58,9 @@ export function decidePush(situation: PushSituation): PushDecision {
     // It went since, by whomever: a switch makes nothing anew.
     return isHandover && wasApplied ? end({ state: 'delivered', isAbsent: true }) : { kind: 'write', manifest };
   }
+  const used = operationNameIsUsed(desired, live);
   const held =
+    (used === undefined ? undefined : refused(Reason.ApplyConflict, used)) ??
     liveIsNotOurs(live, clusterId) ??
     liveIsNewer(pair, intentIdOf(desired), live, isHandover) ??
     liveIsGoing(live) ??

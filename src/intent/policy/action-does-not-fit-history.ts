@@ -12,10 +12,13 @@ import type { Violation } from '../violation.ts';
  */
 export function actionDoesNotFitHistory(intent: IntentRequest, context: PolicyContext): Violation[] {
   const allowed = fittingActions(intent.action, context.lastIntent);
+  if (intent.action === 'operate' && context.isNameReported === true) {
+    return [{ code: 'constraint_violated', path: '/name', message: reported(intent), allowed: [] }];
+  }
   if (allowed.includes(intent.action)) return [];
-  return [
-    { code: 'constraint_violated', path: '/action', message: explain(intent, context.undecidedProposal), allowed },
-  ];
+  const violation = { code: 'constraint_violated', message: explain(intent, context.undecidedProposal) } as const;
+  // An operation has one action only: it is another name that helps.
+  return [intent.action === 'operate' ? { ...violation, path: '/name' } : { ...violation, path: '/action', allowed }];
 }
 
 function fittingActions(action: IntentAction, last: LastIntent | undefined): readonly IntentAction[] {
@@ -50,6 +53,17 @@ function explain({ action, namespace, name }: IntentRequest, undecided: string |
         ? `${what} is not installed on this cluster; use install first`
         : `${proposed}; wait until it is ${isApproval ? 'approved' : 'merged'}, or install it anew with all that is to change, in its place`;
     case 'operate':
-      return `there was an operation ${what} already, and an operation runs once; choose another name, such as ${name.slice(0, 48).replace(/-+$/, '')}-2`;
+      return `there was an operation ${what} already, and an operation runs once; choose another name, such as ${another(name)}`;
   }
+}
+
+function reported({ namespace, name }: IntentRequest): string {
+  return (
+    `the cluster has reported an operation ${namespace}/${name} that no intent here asked for: it was made by hand, or this ` +
+    `control plane was restored from an older backup; an operation runs once, so choose another name, such as ${another(name)}`
+  );
+}
+
+function another(name: string): string {
+  return `${name.slice(0, 48).replace(/-+$/, '')}-2`;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { IntentRequest } from '../../../src/intent/intent-request.ts';
 import type { AgentEvent } from '../../../src/protocol/event.ts';
 import { newId } from '../../../src/protocol/ids.ts';
 import { randomBytes } from 'node:crypto';
@@ -25,6 +26,33 @@ function report(intentId: string, generation: number, epoch = 1, name = 'podinfo
     },
     conditions: [{ type: 'Ready', status: 'True', reason: 'HelmReleaseReady' }],
     source: { mode: 'pull', epoch, intentId, generation },
+  };
+}
+
+/** How an operation ended. */
+function ended(name: string, source: NonNullable<AgentEvent['source']>): AgentEvent {
+  return {
+    ...report('', 1, 1, name),
+    eventKey: `condition/ops.service.io/v1alpha1/Operation/shop/${name}/uid-${name}/Succeeded/True@1`,
+    resourceRef: {
+      apiVersion: 'ops.service.io/v1alpha1',
+      kind: 'Operation',
+      namespace: 'shop',
+      name,
+      uid: `uid-${name}`,
+    },
+    conditions: [{ type: 'Succeeded', status: 'True', reason: 'JobCompleted' }],
+    source,
+  };
+}
+
+function operate(name: string): Partial<IntentRequest> {
+  return {
+    action: 'operate',
+    name,
+    operationTemplate: 'scale',
+    parameters: { replicas: 2 },
+    targetRef: { kind: 'Deployment', name: 'web' },
   };
 }
 
@@ -61,6 +89,18 @@ describe('a control plane that was restored from an older backup (A2)', () => {
     // An application of which only the cluster knows can be taken over.
     const other = await server.bring(agent, { name: 'other' });
     expect(await server.job(other.jobId)).toMatchObject({ generation: 4 });
+  });
+
+  it('takes no operation under a name that has run, be it of a lost intent or made by hand', async () => {
+    await using server = await JobsServer.start();
+    const agent = await server.newAgent('prod-eu');
+    const lost = lostIntent(server);
+    await post(server, agent, [ended('lost', { mode: 'pull', epoch: 1, intentId: lost, generation: 1 })]);
+    await post(server, agent, [ended('by-hand', { mode: 'pull' })]);
+    for (const name of ['lost', 'by-hand']) {
+      await expect(server.accept(agent, operate(name))).rejects.toThrow(/no intent here asked for.*another name/);
+    }
+    await server.accept(agent, operate('lost-2'));
   });
 
   it('numbers an intent on that was delivered below what the cluster has, when the snapshot tells', async () => {
