@@ -68,6 +68,19 @@ describe('a review', () => {
     expect(await review({ after: good })).toEqual({ allowed: true, warnings: [] });
   });
 
+  it('refuses an operation that another namespace which it names does not allow', async () => {
+    const yard = aNamespace('yard', { labels: {}, annotations: { 'ops.service.io/allowed-operations': 'scale' } });
+    const by = view({
+      policy: () => ({ ...policy, allowedNamespaces: ['shop', 'yard'] }),
+      namespaces: () => (name) => [aNamespace(), yard].find(({ metadata }) => metadata.name === name),
+    });
+    const after = byHand(anOperation({ template: 'velero-backup', parameters: { includedNamespaces: ['yard'] } }));
+    const answer = await review({ after }, by);
+    expect(answer).toMatchObject({ ...refused, reasons: ['NamespaceNotLabelled', 'TemplateNotAllowed'] });
+    const own = byHand(anOperation({ template: 'velero-backup', parameters: {} }));
+    expect(await review({ after: own }, by)).toMatchObject(allowed);
+  });
+
   it('refuses what is not, with everything that is wrong', async () => {
     const answer = await review({ after: bad }, view({ namespace: aNamespace('shop', { labels: {} }) }));
     expect(answer).toMatchObject({ ...refused, reasons: ['NamespaceNotLabelled', 'ChartNotAllowed'] });

@@ -10,6 +10,8 @@ const TO_VAULT = {
   parameters: { backup: 'nightly-1', namespaceMapping: { shop: 'vault' } },
 } as const;
 
+const WAIT = { timeout: 8000 };
+
 let stage: OperationStage;
 
 beforeEach(async () => {
@@ -91,10 +93,10 @@ it('another try is held to the namespaces that its first one named, whatever the
   stage.later(300);
   await vi.waitFor(async () => {
     expect(await said('Running', Reason.OperationRetrying)).toContain('includedNamespaces[0] vault is not allowed');
-  });
+  }, WAIT);
   expect(stage.runner.starts).toEqual(['job-1']);
   // And not to those that it has nothing to do with.
   stage.allow({ allowedNamespaces: ['shop', 'vault'], templateDefinitions: [template('kube-system')] });
   stage.later(300);
-  await vi.waitFor(() => expect(stage.runner.starts.slice(0, 2)).toEqual(['job-1', 'job-2']));
+  await vi.waitFor(() => expect(stage.runner.starts.slice(0, 2)).toEqual(['job-1', 'job-2']), WAIT);
 });
