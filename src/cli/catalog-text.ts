@@ -88,6 +88,7 @@ export function versionTable({ versions }: ShownVersions, isAll: boolean): strin
 }
 
 export function upgradeTable(upgrades: readonly ListedUpgrade[]): string {
+  const hasFaults = upgrades.some(({ fault }) => fault !== undefined);
   const rows = upgrades.map((one) => [
     one.cluster.slug,
     `${one.namespace}/${one.name}`,
@@ -97,7 +98,8 @@ export function upgradeTable(upgrades: readonly ListedUpgrade[]): string {
     one.isUpgradeAvailable ? 'yes' : one.newestAllowed === undefined ? 'unknown' : 'no',
     one.deprecated === undefined ? '-' : 'yes',
     one.fetchedAt ?? '-',
+    ...(hasFaults ? [one.fault ?? '-'] : []),
   ]);
   const header = ['CLUSTER', 'INSTANCE', 'ENTRY', 'VERSION', 'NEWEST', 'UPGRADE', 'DEPRECATED', 'LISTED AT'];
-  return printable(textTable([header, ...rows]));
+  return printable(textTable([[...header, ...(hasFaults ? ['LAST FAULT'] : [])], ...rows]));
 }

@@ -9,6 +9,7 @@ import { readDocumentFile, type DocumentFile } from './document-file.ts';
 import { followOperation } from './follow-operation.ts';
 import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
+import { neededText } from './needed-text.ts';
 import { collectParameter, durationIn, targetIn, typedParameters } from './operation-parameters.ts';
 import { ENDED, operationTable, operationText, type ShownOperation } from './operation-text.ts';
 import type { ShownTemplate } from './template-commands.ts';
@@ -39,7 +40,9 @@ interface RunOptions extends WaitOptions {
 
 interface DryRun {
   readonly violations: readonly { readonly path: string; readonly message: string; readonly at: string }[];
-  readonly approval?: { readonly required: { readonly count: number } };
+  readonly approval?: {
+    readonly required: { readonly count: number; readonly roles?: Readonly<Record<string, number>> };
+  };
   readonly manifest?: string;
 }
 
@@ -127,7 +130,7 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
 async function run(cluster: string, template: string, options: RunOptions, deps: CliDeps): Promise<void> {
   const { namespace, reason, deadline, ttl, target, dryRun, param = [] } = options;
   const file = options.paramsFile === undefined ? undefined : await readDocumentFile(options.paramsFile);
-  const typed = param.length === 0 ? {} : await typedBy(template, param, options, deps);
+  const typed = param.length === 0 ? {} : await typedBy(template, { param, before: file?.value }, options, deps);
   const parameters = { ...file?.value, ...typed };
   const body = {
     action: 'operate',
@@ -165,13 +168,16 @@ async function run(cluster: string, template: string, options: RunOptions, deps:
 
 async function typedBy(
   template: string,
-  given: readonly (readonly [string, string])[],
+  given: {
+    readonly param: readonly (readonly [string, string])[];
+    readonly before: Readonly<Record<string, unknown>> | undefined;
+  },
   options: ConnectionOptions,
   deps: CliDeps,
 ): Promise<Record<string, unknown>> {
   const path = `/operation-templates/${encodeURIComponent(template)}`;
   const { parameters } = await callControlPlane<ShownTemplate>(options, deps, 'GET', path);
-  return typedParameters(given, parameters, template);
+  return typedParameters(given.param, { schema: parameters, template, before: given.before });
 }
 
 function tellDryRun(answer: DryRun, { output }: RunOptions, deps: CliDeps): void {
@@ -180,7 +186,7 @@ function tellDryRun(answer: DryRun, { output }: RunOptions, deps: CliDeps): void
   else {
     for (const { path, message } of violations) deps.out(printable(`${path}: ${message}\n`));
     if (violations.length === 0) deps.out(manifest ?? '');
-    if (approval !== undefined) deps.err(`It would wait for ${approval.required.count} to approve it.\n`);
+    if (approval !== undefined) deps.err(printable(`It would wait for approvals: ${neededText(approval.required)}\n`));
   }
   if (violations.length === 0) return;
   throw new CliError(EXIT.failed, `it would be refused for ${violations.length} of these`);

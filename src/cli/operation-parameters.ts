@@ -20,7 +20,21 @@ export function targetIn(text: string): { readonly kind: string; readonly name: 
   if (parts.length < 2 || parts.length > 3 || parts.includes('')) {
     throw new InvalidArgumentError('It is Kind/name, such as Deployment/web, or Kind/namespace/name.');
   }
-  return { kind, name, ...(rest.length === 2 ? { namespace: rest[0] ?? '' } : {}) };
+  return { kind: kindOf(kind), name, ...(rest.length === 2 ? { namespace: rest[0] ?? '' } : {}) };
+}
+
+const KINDS: readonly (readonly [kind: string, short: string])[] = [
+  ['Deployment', 'deploy'],
+  ['StatefulSet', 'sts'],
+  ['DaemonSet', 'ds'],
+  ['ApplicationInstance', 'appi'],
+];
+
+/** As kubectl takes it: in lower case, as a plural, short. */
+function kindOf(text: string): string {
+  const asked = text.toLowerCase();
+  const found = KINDS.find(([kind, short]) => [kind, `${kind}s`, short].some((one) => one.toLowerCase() === asked));
+  return found?.[0] ?? text;
 }
 
 /** One `--param`, added to those before it. */
@@ -35,12 +49,20 @@ export function collectParameter(text: string, before: readonly (readonly [strin
  * or as JSON, a mapping by `name.key=value` or as JSON. A name that the schema has not is passed on as text: the control
  * plane says which there are.
  *
+ * @param of.before parameters that are overridden; a mapping of them gets the members that are named
  * @throws CliError that names every value which cannot be read as its type
  */
 export function typedParameters(
   given: readonly (readonly [string, string])[],
-  schema: ParameterSchema,
-  template: string,
+  {
+    schema,
+    template,
+    before: overridden = {},
+  }: {
+    readonly schema: ParameterSchema;
+    readonly template: string;
+    readonly before?: Readonly<Record<string, unknown>> | undefined;
+  },
 ): Record<string, unknown> {
   const faults: string[] = [];
   const parameters: Record<string, unknown> = {};
@@ -49,8 +71,11 @@ export function typedParameters(
     const [name, key] = Object.hasOwn(known, path) ? [path, undefined] : memberIn(path, known);
     const own = Object.hasOwn(known, name) ? known[name] : undefined;
     if (key !== undefined) {
-      const before = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
-      setOwn(parameters, name, { ...(typeof before === 'object' ? before : {}), [key]: text });
+      const before = [parameters, overridden].find((one) => Object.hasOwn(one, name))?.[name];
+      setOwn(parameters, name, {
+        ...(typeof before === 'object' && !Array.isArray(before) ? before : {}),
+        [key]: text,
+      });
       continue;
     }
     const value = readAs(text, own);

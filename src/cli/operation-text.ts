@@ -1,3 +1,4 @@
+import { durationText } from './duration-text.ts';
 import { printable } from './git-views.ts';
 import { textTable } from './text-table.ts';
 
@@ -59,8 +60,8 @@ export function operationText(operation: ShownOperation): string {
     ['phase', operation.phase],
     ['target', targetRef === undefined ? undefined : `${targetRef.kind}/${targetRef.name}`],
     ['parameters', parameters === undefined ? undefined : JSON.stringify(parameters)],
-    ['deadline', deadlineSeconds === undefined ? undefined : `${deadlineSeconds} s`],
-    ['ttl', ttlSecondsAfterFinished === undefined ? undefined : `${ttlSecondsAfterFinished} s`],
+    ['deadline', deadlineSeconds === undefined ? undefined : durationText(deadlineSeconds)],
+    ['ttl', ttlSecondsAfterFinished === undefined ? undefined : durationText(ttlSecondsAfterFinished)],
     ['asked by', `${operation.requestedBy}, ${operation.requestedAt}`],
     ['because', operation.requestReason],
     ['started', operation.startedAt],

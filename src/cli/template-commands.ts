@@ -5,7 +5,9 @@ import { CliError, EXIT } from './cli-error.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { readDocumentFiles, refusedAt, type DocumentFile } from './document-file.ts';
+import { durationText } from './duration-text.ts';
 import { printable } from './git-views.ts';
+import { neededText } from './needed-text.ts';
 import { listAll } from './list-all.ts';
 import { textTable } from './text-table.ts';
 
@@ -130,9 +132,9 @@ function templateTable(items: readonly ShownTemplate[]): string {
   const rows = items.map(({ name, isBuiltIn, runs, deadlineSeconds, retries, approval, description = '' }) => [
     name,
     isBuiltIn ? 'built in' : runs,
-    `${deadlineSeconds} s`,
+    durationText(deadlineSeconds),
     String(retries),
-    approval === undefined ? '-' : String(approval.count),
+    approval === undefined ? '-' : neededText(approval),
     description,
   ]);
   return printable(textTable([['NAME', 'RUNS', 'DEADLINE', 'RETRIES', 'APPROVALS', 'DESCRIPTION'], ...rows]));
@@ -140,16 +142,15 @@ function templateTable(items: readonly ShownTemplate[]): string {
 
 function templateText(template: ShownTemplate): string {
   const { isBuiltIn, runs, deadlineSeconds, retries, approval, targets, isCancellable, parameters } = template;
-  const roles = Object.entries(approval?.roles ?? {}).map(([role, count]) => `, ${count} of role ${role}`);
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['name', template.name],
     ['description', template.description],
     ['runs', isBuiltIn ? 'built in' : runs],
-    ['deadline', `${deadlineSeconds} s`],
+    ['deadline', durationText(deadlineSeconds)],
     ['retries', String(retries)],
     ['cancel', isCancellable ? 'stops it' : 'only before it runs'],
     ['targets', targets.length === 0 ? undefined : targets.join(', ')],
-    ['approvals', approval === undefined ? 'none' : `${approval.count}${roles.join('')}`],
+    ['approvals', approval === undefined ? 'none' : neededText(approval)],
     ['updated', template.updatedAt],
   ];
   const head = facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)} ${value}\n`]));

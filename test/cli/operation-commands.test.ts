@@ -70,8 +70,8 @@ describe('servicectl templates', () => {
     expect(await run('templates', 'put', '-f', file('again.yaml', shown))).toEqual([0, 'migrate: put, runs run-job\n']);
     const audit = await plane.call('GET', '/audit?kind=OperationTemplateUpdated');
     expect(audit.body['items']).toHaveLength(3);
-    expect((await run('templates', 'list'))[1]).toMatch(/^migrate +run-job +3600 s +0 +- +Migrates/m);
-    expect((await run('templates', 'list'))[1]).toMatch(/^scale +built in +60 s/m);
+    expect((await run('templates', 'list'))[1]).toMatch(/^migrate +run-job +1h +0 +- +Migrates/m);
+    expect((await run('templates', 'list'))[1]).toMatch(/^scale +built in +1m/m);
     expect((await run('templates', 'show', 'migrate'))[1]).toMatch(/^ {2}target +string +required +Version/m);
   });
 
@@ -79,7 +79,9 @@ describe('servicectl templates', () => {
     const text = 'name: other\nrun:\n  template: run-jobb\nretries: 99\n';
     expect(await run('templates', 'put', '-f', file('bad.yaml', text))).toEqual([
       1,
-      expect.stringMatching(/bad\.yaml:4: \/retries must be from 0 to 10\n$/),
+      expect.stringMatching(
+        /bad\.yaml:4: \/retries must be from 0 to 10\n.*bad\.yaml:3: \/run\/template must be .*\n$/,
+      ),
     ]);
     const next = text.replace('99', '0');
     expect((await run('templates', 'put', '-f', file('bad.yaml', next)))[1]).toMatch(
@@ -140,6 +142,19 @@ describe('servicectl operations', () => {
     expect(await run(...args, ...values)).toEqual([
       1,
       expect.stringContaining('choose another name, such as migrate-abababab-2'),
+    ]);
+  });
+
+  it('adds the members of a mapping to those of the parameters file, and takes a kind as kubectl writes it', async () => {
+    const parameters = file('env.yaml', 'target: "7"\nenv: { A: of the file, B: of the file }\n');
+    const values = ['--name', 'merged', '--params-file', parameters, '-p', 'env.B=given'];
+    const [, text] = await run('operations', 'run', 'prod-eu', 'migrate', '-n', 'shop', ...values);
+    const { body } = await plane.call('GET', `/operations/${text.split(':')[0]}`);
+    expect(body['parameters']).toEqual({ target: '7', env: { A: 'of the file', B: 'given' } });
+    const target = ['--target', 'deploy/web', '-p', 'replicas=2', '--dry-run'];
+    expect(await run('operations', 'run', 'prod-eu', 'scale', '-n', 'shop', ...target)).toEqual([
+      0,
+      expect.stringContaining('kind: Deployment'),
     ]);
   });
 

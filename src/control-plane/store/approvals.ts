@@ -1,14 +1,15 @@
 import type { Kysely, Updateable } from 'kysely';
 import type { ApprovalReviewRow, ApprovalRow, ApprovalState, Database } from './schema.ts';
 
-/** Of one organization; another organization's is not found. */
+/** By its own id, or by that of its intent, which people have at hand. Of one organization; another's is not found. */
 export async function findApprovalOf(
   db: Kysely<Database>,
   organizationId: string,
   id: string,
 ): Promise<ApprovalRow | undefined> {
   const query = db.selectFrom('approvals').selectAll();
-  return await query.where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst();
+  const column = id.startsWith('int-') ? 'intent_id' : 'id';
+  return await query.where(column, '=', id).where('organization_id', '=', organizationId).executeTakeFirst();
 }
 
 /** The row, which nobody else changes until this transaction ends. By an update, which every database understands. */

@@ -173,7 +173,7 @@ describe('cancelling an operation', () => {
       parameters: { image: 'a' },
     });
     expect(answer.body['faults']).toMatchObject([
-      { path: '/action', message: expect.stringContaining('choose another name, such as stopped-2') },
+      { path: '/name', message: expect.stringContaining('choose another name, such as stopped-2') },
     ]);
   });
 

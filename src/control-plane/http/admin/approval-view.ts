@@ -93,7 +93,8 @@ export function viewApproval(standing: StoredApproval, hasManifest: boolean): Ap
     ...ifKnown('requestReason', record.reason ?? null),
     expiresAt: row.expires_at,
     ...ifKnown('via', row.via),
-    ...ifKnown('proposalId', row.proposal_id),
+    // Before it is decided, the one that is to be approved in its place.
+    ...ifKnown('proposalId', row.proposal_id ?? standing.proposal?.id ?? null),
     ...ifKnown('decidedAt', row.decided_at),
     ...ifKnown('statementExpiresAt', row.statement_expires_at),
     ...ifKnown('reason', row.reason),
