@@ -145,7 +145,8 @@ export class DayTwo {
     );
     const end = this.#plain(`${name}: ${state}${reason === undefined ? '' : `, ${reason}`}`);
     this.#ends.push(end);
-    this.#say(`ended          ${end}`);
+    const what = this.#names.get(id) === 'its cancellation' ? ' (its cancellation)' : '';
+    this.#say(`ended          ${end}${what}`);
   }
 
   /** What an operation was for must be seen in the cluster, not only in its outcome. */
@@ -183,7 +184,12 @@ export class DayTwo {
       ...differencesOf('audit of the cluster', audit.agent, AUDIT.agent),
       ...differencesOf('channel', channel, CHANNEL),
     ];
-    this.#say(`\naudit          ${entries.length} entries, channel ${channel.length} messages`);
+    this.#say(`\naudit          ${entries.length} entries; what people did:`);
+    for (const line of audit.user) this.#say(`  ${line}`);
+    this.#say('what the cluster told:');
+    for (const line of audit.agent) this.#say(`  ${line}`);
+    this.#say(`\nchannel        ${channel.length} messages`);
+    for (const line of channel) this.#say(`  ${line}`);
     for (const difference of differences) this.#say(`not expected   ${difference}`);
     return { ok: differences.length === 0, ends: this.#ends, audit, channel, differences };
   }

@@ -8,7 +8,8 @@ const USAGE = `npm run demo -- --scenario operations [--json]
 A control plane, a sandbox cluster and its operator, each a process of its own, with stand-ins for Velero and for the
 controllers of workloads. A backup; a restore that somebody else must approve; a restart; a scale; a job that is cancelled;
 one that misses its deadline. What the audit and the discussion channel tell of it is compared whole with what they should.
-Everything listens on 127.0.0.1 and is gone at the end.
+Everything listens on 127.0.0.1 and is gone at the end (there is no --keep here: npm run demo -- --keep leaves the first
+example running).
 
   --json   print one JSON object and nothing else`;
 
@@ -16,5 +17,7 @@ export const OPERATIONS: Example<Stage, Told> = {
   name: 'operations',
   usage: USAGE,
   setStage,
+  summary: () =>
+    '\nWhat to try next: npm run sandbox -- --velero (a cluster that stays), docs/day-two.md (the same by servicectl).\n',
   play: async (stage, progress) => await new DayTwo({ stage, progress }).run(),
 };
