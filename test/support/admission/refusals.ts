@@ -59,7 +59,11 @@ export function admissionRefusals(start: () => Promise<AdmissionCluster>): void 
       );
       const targetRef = { kind: 'Deployment', name: 'web', namespace: 'kube-system' };
       expect(await world.create(operation('o', { targetRef, parameters: { replicas: 2 } }))).toEqual(
-        denied(OPERATIONS, rest('targetRef.namespace kube-system')),
+        denied(
+          OPERATIONS,
+          rest('targetRef.namespace kube-system'),
+          'namespace kube-system is not labelled for the operator; a cluster admin runs: kubectl label namespace kube-system managed-by=service',
+        ),
       );
     });
 
