@@ -171,7 +171,9 @@ export class ScriptedControlPlane implements AsyncDisposable {
       if (this.#jobs.size > 0) offer();
       else this.#hold(path, response, offer);
     } else {
-      if (jobId !== undefined && what !== undefined) this.#jobs.delete(jobId);
+      // What was acknowledged once is offered until the next ack: a late result of the time before is no answer to it.
+      const isAnswer = jobId !== undefined && (what === 'ack' || !this.said(jobId).includes('ack'));
+      if (isAnswer && what !== undefined) this.#jobs.delete(jobId);
       this.#reply(response, body === undefined && what !== 'ack' ? 400 : 204);
     }
   }
