@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
 import { registerAgent } from '../admin/running-agent.ts';
 import { RunningControlPlane } from '../running-control-plane.ts';
+import { copyApprovals } from './copy-rows.ts';
 import { storeApproval } from './stored-approval.ts';
 
 let plane: RunningControlPlane;
@@ -38,7 +39,10 @@ it.for(['operate', 'install'])(
     const slug = `many-${action}`;
     const id = await plane.newCluster(slug, { connectivityMode: 'pull' });
     const agent = await registerAgent(plane, slug);
-    for (let n = 0; n < 64; n += 1) storeStatement(id, `failed-${n}`, { state: 'failed', action, hour: 1 });
+    storeStatement(id, 'failed-first', { state: 'failed', action, hour: 1 });
+    const [intent = {}] = plane.query("SELECT * FROM intents WHERE cluster_id = ? AND name = 'failed-first'", id);
+    const [approval = {}] = plane.query('SELECT * FROM approvals WHERE intent_id = ?', String(intent['id']));
+    copyApprovals(plane, { intent, approval }, `failed-${action}`, 63);
     storeStatement(id, 'next', { state: 'delivered', action, hour: 3 });
     storeStatement(id, 'first', { state: 'applied', action, hour: 2 });
     const { approvals } = (await agent.get('/api/agent/config?wait=0')).body as AgentConfig;

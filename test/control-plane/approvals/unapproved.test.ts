@@ -3,6 +3,7 @@ import type { AgentConfig } from '../../../src/protocol/agent-config.ts';
 import { registerAgent, type RunningAgent } from '../admin/running-agent.ts';
 import { ReviewedCluster } from '../proposals/reviewed-cluster.ts';
 import { PODINFO, RunningControlPlane } from '../running-control-plane.ts';
+import { copyApprovals } from './copy-rows.ts';
 
 const SOON = { timeout: 10_000 };
 let plane: RunningControlPlane;
@@ -54,21 +55,8 @@ it('what is more than a configuration names is held by its entry or template', a
   expect(await approvalsOf(agent)).toMatchObject({ catalog_entries: [], pending: [expect.any(String)] });
   const [intent = {}] = plane.query("SELECT * FROM intents WHERE catalog_entry = 'many'");
   const [approval = {}] = plane.query('SELECT * FROM approvals WHERE intent_id = ?', String(intent['id']));
-  for (let index = 0; index < 256; index += 1) {
-    const id = `int-copy-${index}`;
-    copy('intents', { ...intent, id, name: id, idempotency_key: id });
-    copy('approvals', { ...approval, id: `apr-copy-${index}`, intent_id: id });
-  }
+  copyApprovals(plane, { intent, approval }, 'copy', 256);
   const held = await approvalsOf(agent);
   expect(held?.pending).toHaveLength(256);
   expect(held?.catalog_entries).toEqual(['many']);
 });
-
-function copy(table: 'intents' | 'approvals', row: Readonly<Record<string, unknown>>): void {
-  const members = Object.entries(row).filter(
-    (member): member is [string, string | number] => typeof member[1] === 'string' || typeof member[1] === 'number',
-  );
-  const names = members.map(([name]) => name).join(', ');
-  const marks = members.map(() => '?').join(', ');
-  plane.execute(`INSERT INTO ${table} (${names}) VALUES (${marks})`, ...members.map(([, value]) => value));
-}
