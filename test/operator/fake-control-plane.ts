@@ -174,10 +174,11 @@ export class FakeControlPlane implements AsyncDisposable {
     this.credentials.use(token);
     if (seen.path.startsWith('/api/agent/config')) return this.#hold(seen, response);
     if (seen.path.startsWith('/api/agent/jobs?')) {
-      // Told at once of a configuration that came between its last call and this one, as the real one does.
       const known = seen.headers['service-config-revision'];
-      if (known !== undefined && known !== String(this.#revision)) return this.answer(response, 204);
-      return this.queue.poll(seen.path, response);
+      this.queue.poll(seen.path, response);
+      // Told at once of a configuration that came between its last call and this one, as the real one does.
+      if (known !== undefined && known !== String(this.#revision)) this.queue.wake();
+      return;
     }
     const header = seen.headers['service-signature'];
     verifyRequestSignature({
