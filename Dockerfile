@@ -31,7 +31,7 @@ COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm --mount=type=secret,id=ca \
     if [ -s /run/secrets/ca ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca; fi; \
     npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json vite.config.ts ./
 COPY src src
 RUN npm run --silent build
 
@@ -62,6 +62,7 @@ COPY templates templates
 COPY crds crds
 COPY bin bin
 COPY --from=build /build/dist dist
+COPY --from=build /build/dist-web dist-web
 # A number, so that a cluster can see that it is not root.
 USER 65532:65532
 ARG VERSION=0.2.0

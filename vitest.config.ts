@@ -22,7 +22,11 @@ export default defineConfig({
   test: {
     // These need images that were built, and an engine: npm run test:images.
     exclude: ['**/node_modules/**', 'test/images/**'],
-    globalSetup: ['test/support/real-cluster/say-clusters.ts', 'test/support/postgres/shared-server.ts'],
+    globalSetup: [
+      'test/support/build-page.ts',
+      'test/support/real-cluster/say-clusters.ts',
+      'test/support/postgres/shared-server.ts',
+    ],
     testTimeout: 20_000,
     hookTimeout: 30_000,
     pool: 'forks',

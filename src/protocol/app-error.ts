@@ -19,6 +19,7 @@ export const ERROR_STATUS = {
   result_exists: 409,
   already_rotated: 409,
   conflict: 409,
+  precondition_failed: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,

@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpServer } from './server.ts';
 
-const FOLDER = fileURLToPath(new URL('../../web', import.meta.url));
+/** What `npm run build:web` makes of `src/web`. */
+const FOLDER = fileURLToPath(new URL('../../../dist-web', import.meta.url));
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 
 /** Scripts, styles and calls of this origin and nothing else; no frame around it, no form that leaves it. */
@@ -18,14 +22,18 @@ const POLICY = [
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  'img-src data:',
+  "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** The names of assets hold the hash of what is in them. */
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
 interface PageFile {
-  readonly body: string;
+  readonly body: Buffer;
+  readonly compressed: Buffer;
   readonly mediaType: string;
   readonly tag: string;
 }
@@ -41,30 +49,44 @@ export function pageRoutes(app: HttpServer): void {
       reply
         .header('content-security-policy', POLICY)
         .header('x-content-type-options', 'nosniff')
-        .header('referrer-policy', 'no-referrer')
-        .header('cache-control', 'no-cache');
+        .header('referrer-policy', 'no-referrer');
     });
+    if (files.size === 0) scope.get('/', async (_request, reply) => await notBuilt(reply));
     for (const [path, file] of files) {
+      const lifetime = path === '/' ? 'no-cache' : FOR_EVER;
       scope.get(path, async (request, reply) => {
-        reply.header('etag', file.tag);
-        if (request.headers['if-none-match'] === file.tag) return await reply.code(304).send();
-        return await reply.type(file.mediaType).serializer(asText).send(file.body);
+        reply.header('cache-control', lifetime);
+        return await send(request, reply, file);
       });
     }
   });
 }
 
-const asText = (payload: unknown): string => String(payload);
+async function send(request: FastifyRequest, reply: FastifyReply, file: PageFile): Promise<FastifyReply> {
+  reply.header('etag', file.tag).header('vary', 'accept-encoding');
+  if (request.headers['if-none-match'] === file.tag) return await reply.code(304).send();
+  reply.type(file.mediaType);
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return await reply.send(file.body);
+  return await reply.header('content-encoding', 'gzip').send(file.compressed);
+}
+
+async function notBuilt(reply: FastifyReply): Promise<FastifyReply> {
+  return await reply
+    .code(503)
+    .type('text/plain; charset=utf-8')
+    .send('The page is not built. Run: npm run build:web\n');
+}
 
 /** By the path that it is served at. */
 function readPage(): ReadonlyMap<string, PageFile> {
+  if (!existsSync(FOLDER)) return new Map();
   const names = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' });
   const files = names.flatMap((name): [string, PageFile][] => {
     const mediaType = MEDIA_TYPES[extname(name)];
     if (mediaType === undefined) return [];
-    const body = readFileSync(join(FOLDER, name), 'utf8');
+    const body = readFileSync(join(FOLDER, name));
     const tag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-    return [[name === 'index.html' ? '/' : `/assets/${name}`, { body, mediaType, tag }]];
+    return [[name === 'index.html' ? '/' : `/${name}`, { body, compressed: gzipSync(body), mediaType, tag }]];
   });
   return new Map(files);
 }

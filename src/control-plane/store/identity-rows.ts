@@ -16,6 +16,14 @@ export interface AdminTokenRow {
   roles: string | null;
   created_at: string;
   expires_at: string | null;
+  /** The member whose token it is; null or absent: a token of its own, whose name is the actor. */
+  member?: string | null | undefined;
+  /** JSON list of `AccessRole`; null or absent: `admin`. A member's token can do no more than the member. */
+  access?: string | null | undefined;
+  /** JSON list of `Scope`; null or absent: whatever its access allows. */
+  scopes?: string | null | undefined;
+  /** To the minute. */
+  last_used_at?: string | null | undefined;
 }
 
 export interface RegistrationTokenRow {

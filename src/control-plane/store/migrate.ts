@@ -8,6 +8,7 @@ import { pullAndIdentity } from './migrations/0004-pull-and-identity.ts';
 import { gitEngine } from './migrations/0005-git-engine.ts';
 import { modes } from './migrations/0006-modes.ts';
 import { operations } from './migrations/0007-operations.ts';
+import { people } from './migrations/0008-people.ts';
 import type { Migration } from './migrations/migration.ts';
 import type { Database } from './schema.ts';
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   gitEngine,
   modes,
   operations,
+  people,
 ];
 
 interface MigrationTable {

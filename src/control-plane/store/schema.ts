@@ -1,4 +1,3 @@
-import type { Generated } from 'kysely';
 import type { JobRow, ReportedGenerationRow } from './job-rows.ts';
 import type { ChannelMessageRow, ChannelOutboxRow, ChannelWebhookRow } from './channel-rows.ts';
 import type {
@@ -13,12 +12,16 @@ import type {
 import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 import type { ModeHandoverRow, ModeSwitchRow, PushCredentialRow } from './mode-rows.ts';
 import type { ApprovalReviewRow, ApprovalRow, ChartVersionsRow, OperationTemplateRow } from './operation-rows.ts';
+import type { AuditRow, EventRow, ResourceConditionRow } from './report-rows.ts';
+import type { ChangeRow, ClusterLabelRow, MemberRow, RequestAnswerRow, SavedFilterRow } from './people-rows.ts';
 import type { CommitSigningKeyRow, ProposalReviewRow, ProposalRow } from './review-rows.ts';
 
 export type * from './identity-rows.ts';
 export type * from './job-rows.ts';
 export type * from './mode-rows.ts';
 export type * from './operation-rows.ts';
+export type * from './people-rows.ts';
+export type * from './report-rows.ts';
 export type * from './review-rows.ts';
 
 /**
@@ -60,6 +63,11 @@ export interface Database {
   approvals: ApprovalRow;
   approval_reviews: ApprovalReviewRow;
   chart_versions: ChartVersionsRow;
+  members: MemberRow;
+  request_answers: RequestAnswerRow;
+  changes: ChangeRow;
+  cluster_labels: ClusterLabelRow;
+  saved_filters: SavedFilterRow;
 }
 
 export interface ClusterRow {
@@ -67,6 +75,8 @@ export interface ClusterRow {
   organization_id: string;
   slug: string;
   display_name: string;
+  /** JSON name to value; null or absent: none. */
+  labels?: string | null | undefined;
   status: 'Pending' | 'Active';
   disabled_at: string | null;
   connectivity_mode: 'pull' | 'push' | 'gitops';
@@ -229,58 +239,6 @@ export interface ReceiptRow {
   job_id: string | null;
   field_manager: string | null;
   at: string;
-}
-
-export interface EventRow {
-  seq: Generated<number>;
-  cluster_id: string;
-  event_key: string;
-  /** Tells a replay from another event under the same key: SHA-256 of each condition's transition time, reason, message. */
-  fingerprint: string;
-  kind: string;
-  resource_ref: string;
-  conditions: string;
-  timestamp: string | null;
-  sequence: string | null;
-  source: string | null;
-  received_at: string;
-}
-
-/** Current status: the fold of all events per resource uid and condition type. */
-export interface ResourceConditionRow {
-  cluster_id: string;
-  uid: string;
-  type: string;
-  api_version: string;
-  kind: string;
-  namespace: string;
-  name: string;
-  status: string;
-  reason: string | null;
-  message: string | null;
-  last_transition_time: string | null;
-  generation: number | null;
-  /** Sortable form of the event's `sequence`, or of (generation, transition time, timestamp) without one. */
-  order_key: string;
-  source: string | null;
-  updated_at: string;
-}
-
-export interface AuditRow {
-  id: Generated<number>;
-  organization_id: string;
-  at: string;
-  source: 'agent' | 'user';
-  kind: string;
-  cluster_id: string | null;
-  actor: string | null;
-  summary: string;
-  reason: string | null;
-  event_seq: number | null;
-  /** JSON of what a report is about. */
-  resource_ref: string | null;
-  /** Of a report, the intent that it names as its source. */
-  intent_id: string | null;
 }
 
 /** What an `Idempotency-Key` header of `POST /clusters/{id}/intents` was first used for. */
