@@ -20,14 +20,21 @@ export interface ReplicaPlace {
   readonly folder: string;
 }
 
+/** A request that may change something. */
+export interface Write {
+  /** `<method> <path>`; the method of a server-side apply is `APPLY`. */
+  readonly call: string;
+  /** What it was answered with; undefined while, or for ever where, no answer came. */
+  status: number | undefined;
+}
+
 /** An operator as a process of its own, which reaches the API server by a way that notes what it writes. */
 export class Replica implements AsyncDisposable {
   readonly process: ChildProcess;
-  /** `<method> <path>` of everything but reads; the method of a server-side apply is `APPLY`. */
-  readonly writes: string[] = [];
+  readonly writes: Write[] = [];
   readonly log: string[] = [];
   readonly #gate: Server;
-  #onWrite: (write: string) => void = () => undefined;
+  #onWrite: (call: string) => void = () => undefined;
 
   private constructor(place: ReplicaPlace, name: string, gate: Server) {
     this.#gate = gate;
@@ -58,8 +65,10 @@ export class Replica implements AsyncDisposable {
     gate.on('request', (request, response) => {
       const { method = 'GET', headers } = request;
       const verb = headers['content-type'] === 'application/apply-patch+yaml' ? 'APPLY' : method;
-      if (method !== 'GET') replica.#note(`${verb} ${(request.url ?? '').replace(/\?.*$/, '')}`);
+      const write: Write = { call: `${verb} ${(request.url ?? '').replace(/\?.*$/, '')}`, status: undefined };
+      if (method !== 'GET') replica.#note(write);
       const onward = ask(`${place.url}${request.url}`, { ...trust, method, headers }, (answer) => {
+        write.status = answer.statusCode;
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         // A watch is open before there is anything to tell.
         response.flushHeaders();
@@ -79,11 +88,11 @@ export class Replica implements AsyncDisposable {
   }
 
   /** Kills it as so many of the writes that are meant have left it; resolves with the time of it in milliseconds. */
-  async killedAtWrite(count: number, isMeant: (write: string) => boolean): Promise<number> {
+  async killedAtWrite(count: number, isMeant: (call: string) => boolean): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
     let seen = 0;
-    this.#onWrite = (write) => {
-      if (!isMeant(write)) return;
+    this.#onWrite = (call) => {
+      if (!isMeant(call)) return;
       seen += 1;
       if (seen !== count) return;
       this.process.kill('SIGKILL');
@@ -98,9 +107,9 @@ export class Replica implements AsyncDisposable {
     this.#gate.close();
   }
 
-  #note(write: string): void {
+  #note(write: Write): void {
     this.writes.push(write);
-    this.#onWrite(write);
+    this.#onWrite(write.call);
   }
 }
 
