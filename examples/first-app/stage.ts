@@ -6,6 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { AdminClient } from '../../src/cli/admin-client.ts';
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { defineKinds, untilServed } from '../../src/kube/define-kinds.ts';
 import { mintToken } from '../../src/protocol/token.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import {
@@ -95,8 +96,7 @@ export async function setStage(deps: StageDeps): Promise<Stage> {
     `cluster        ${sandbox === undefined ? (await api.version()).gitVersion : `sandbox, ${kubeconfig}`}`,
   );
 
-  if (sandbox !== undefined)
-    for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: FIELD_MANAGER });
+  if (sandbox !== undefined) await defineKinds(api, fluxCrds(), { fieldManager: FIELD_MANAGER, clock: systemClock });
   if (await hasFlux(api)) progress.note("releases       this cluster's own Flux");
   else {
     started.use(await startReleaseController(folder, kubeconfig));
@@ -213,10 +213,15 @@ export async function prepareCluster(
     await api.apply(object, { fieldManager: FIELD_MANAGER, force: true });
   };
   const files = (await readdir(join(ROOT, 'crds'))).filter((file) => file.endsWith('.yaml'));
+  const definitions: KubeObject[] = [];
   for (const file of files.toSorted()) {
-    for (const document of parseAllDocuments(await readFile(join(ROOT, 'crds', file), 'utf8')))
-      await apply(document.toJS() as KubeObject);
+    for (const document of parseAllDocuments(await readFile(join(ROOT, 'crds', file), 'utf8'))) {
+      const definition = document.toJS() as KubeObject;
+      await apply(definition);
+      definitions.push(definition);
+    }
   }
+  await untilServed(api, definitions, { clock: systemClock });
   await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: OPERATOR_NAMESPACE } });
   for (const name of cluster.allowedNamespaces) {
     await apply({

@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { startVelero } from '../../src/sandbox/start-velero.ts';
@@ -25,9 +26,9 @@ export async function setStage(progress: Progress, kubeconfig?: string): Promise
     await setFirstStage({ progress, kubeconfig, keepFolder: () => false, keepTraces: false, cluster: CLUSTER }),
   );
   const yaml = await readFile(stage.kubeconfig, 'utf8');
-  const logger = createLogger('demo', 'silent');
-  started.use(await startVelero({ kubeconfig: () => yaml }, logger));
-  started.use(await startWorkloads({ kubeconfig: () => yaml }, logger));
+  const deps = { logger: createLogger('demo', 'silent'), clock: systemClock };
+  started.use(await startVelero({ kubeconfig: () => yaml }, deps));
+  started.use(await startWorkloads({ kubeconfig: () => yaml }, deps));
   progress.note('backups, pods   stand-ins for Velero and for the controllers of workloads: no container is started');
   const folder = join(import.meta.dirname, 'objects');
   for (const file of (await readdir(folder)).toSorted()) {

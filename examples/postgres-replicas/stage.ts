@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { AdminClient } from '../../src/cli/admin-client.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { defineKinds } from '../../src/kube/define-kinds.ts';
 import { mintToken } from '../../src/protocol/token.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
@@ -98,7 +99,7 @@ export async function setReplicaStage(progress: Progress): Promise<ReplicaStage>
       logger: createLogger('demo', 'silent'),
     }),
   );
-  for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: 'demo' });
+  await defineKinds(api, fluxCrds(), { fieldManager: 'demo', clock: systemClock });
   started.use(await startReleaseController(folder, kubeconfig));
 
   const admin = new AdminClient({ baseUrl: proxy.url, token: adminToken });

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../runtime/clock.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { startFlux } from './start-flux.ts';
 import { startSandbox } from './start-sandbox.ts';
@@ -60,16 +62,21 @@ async function writePrivately(file: string, text: string): Promise<void> {
 }
 
 const { kubeconfig, port, flux, velero } = readArguments();
-const stop = Promise.withResolvers<void>();
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => stop.resolve());
+const stop = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => stop.abort());
 
-await using sandbox = await startSandbox({ port });
-const logger = createLogger('sandbox', 'warn');
-await using _flux = flux ? await startFlux(sandbox, logger) : undefined;
-await using _workloads = flux ? await startWorkloads(sandbox, logger) : undefined;
-await using _velero = velero ? await startVelero(sandbox, logger) : undefined;
-await writePrivately(kubeconfig, sandbox.kubeconfig()).catch((error: NodeJS.ErrnoException) =>
-  fail(`--kubeconfig ${kubeconfig}: cannot be written (${error.code})`),
-);
-process.stdout.write(`${JSON.stringify({ url: sandbox.url, kubeconfig })}\n`);
-await stop.promise;
+try {
+  await using sandbox = await startSandbox({ port });
+  const deps = { logger: createLogger('sandbox', 'warn'), clock: systemClock, signal: stop.signal };
+  await using _flux = flux ? await startFlux(sandbox, deps) : undefined;
+  await using _workloads = flux ? await startWorkloads(sandbox, deps) : undefined;
+  await using _velero = velero ? await startVelero(sandbox, deps) : undefined;
+  await writePrivately(kubeconfig, sandbox.kubeconfig()).catch((error: NodeJS.ErrnoException) =>
+    fail(`--kubeconfig ${kubeconfig}: cannot be written (${error.code})`),
+  );
+  process.stdout.write(`${JSON.stringify({ url: sandbox.url, kubeconfig })}\n`);
+  if (!stop.signal.aborted) await once(stop.signal, 'abort');
+} catch (error) {
+  // Ended while it was starting.
+  if (!stop.signal.aborted) throw error;
+}

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareCluster } from '../../examples/first-app/stage.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { defineKinds } from '../../src/kube/define-kinds.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/start-sandbox.ts';
@@ -42,7 +43,7 @@ describe('a cluster that the demo does not take', () => {
       clock: systemClock,
       random: Math.random,
     });
-    for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: 'test' });
+    await defineKinds(api, fluxCrds(), { fieldManager: 'test', clock: systemClock });
     const used = { slug: 'used', connectivityMode: 'gitops', allowedNamespaces: [] } as const;
     await prepareCluster(api, used, 'https://control.example.com', 'x');
     expect(await refusalOfDemo()).toMatchObject({

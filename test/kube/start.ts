@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { defineKinds } from '../../src/kube/define-kinds.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 import { realClusterSource } from '../support/real-cluster/cluster-source.ts';
@@ -27,7 +28,7 @@ async function installFlux(kubeconfig: string): Promise<void> {
     clock: systemClock,
     random: Math.random,
   });
-  for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: 'test-kube-start' });
+  await defineKinds(api, fluxCrds(), { fieldManager: 'test-kube-start', clock: systemClock });
 }
 
 try {

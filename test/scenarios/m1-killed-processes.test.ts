@@ -16,6 +16,7 @@ import { switchMode, type ShownSwitch } from '../../examples/mode-switch/switch-
 import { WriteCounter } from '../../examples/mode-switch/write-counter.ts';
 import { AdminClient } from '../../src/cli/admin-client.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { defineKinds } from '../../src/kube/define-kinds.ts';
 import { mintToken } from '../../src/protocol/token.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
@@ -60,7 +61,7 @@ it(
     const yaml = readFileSync(kubeconfig, 'utf8');
     const connection = { userAgent: 'test', clock: systemClock, random: Math.random };
     const api = owned.use(connectCluster({ kubeconfig: { kind: 'text', yaml }, ...connection }));
-    for (const definition of fluxCrds()) await api.apply(definition, { fieldManager: 'test' });
+    await defineKinds(api, fluxCrds(), { fieldManager: 'test', clock: systemClock });
     owned.use(await startReleaseController(folder, kubeconfig));
     const admin = new AdminClient({ baseUrl: `http://127.0.0.1:${port}`, token });
     await admin.call('PUT', '/catalog/podinfo', PODINFO);

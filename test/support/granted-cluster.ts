@@ -5,13 +5,13 @@ import { vi } from 'vitest';
 import { readInstallFiles } from '../../src/install/install-files.ts';
 import { renderCrds, renderNamespaceGrant, renderOperator } from '../../src/install/render-install.ts';
 import { connectCluster } from '../../src/kube/connect-cluster.ts';
+import { untilServed } from '../../src/kube/define-kinds.ts';
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
 import { startOperator, type Operator } from '../../src/operator/start-operator.ts';
 import type { Condition } from '../../src/protocol/condition.ts';
 import type { Cluster } from '../../src/resources/cluster.ts';
 import { findCondition } from '../../src/resources/conditions.ts';
 import { refOf, type KubeObject, type ObjectRef } from '../../src/resources/kube-object.ts';
-import { RESOURCE_DEFINITIONS } from '../../src/resources/resource-definitions.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { ChartShelf, demoCharts } from '../../src/sandbox/release-controller/chart-shelf.ts';
@@ -108,14 +108,10 @@ export class GrantedCluster implements AsyncDisposable {
 
   /** One of our own. */
   async installDefinition(kind: string): Promise<void> {
-    await this.apply(
-      renderCrds(files).objects.filter((object) => object.metadata.name.startsWith(`${kind.toLowerCase()}s.`)),
-    );
-    const { group = '', version = '' } = RESOURCE_DEFINITIONS.find((definition) => definition.kind === kind) ?? {};
-    await vi.waitFor(async () => await this.admin.list({ apiVersion: `${group}/${version}`, kind }), {
-      timeout: 30_000,
-      interval: 500,
-    });
+    const { objects } = renderCrds(files);
+    const definition = objects.filter(({ metadata }) => metadata.name.startsWith(`${kind.toLowerCase()}s.`));
+    await this.apply(definition);
+    await untilServed(this.admin, definition, { clock: systemClock });
   }
 
   /** What `kubectl apply --server-side` does. */

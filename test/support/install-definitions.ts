@@ -2,12 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterApi } from '../../src/kube/cluster-api.ts';
+import { untilServed } from '../../src/kube/define-kinds.ts';
 import { customResourceDefinition } from '../../src/resources/crd.ts';
-import { HELM_RELEASE } from '../../src/resources/flux-helm-release.ts';
-import { HELM_REPOSITORY } from '../../src/resources/flux-helm-repository.ts';
-import { OCI_REPOSITORY } from '../../src/resources/flux-oci-repository.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
 import { RESOURCE_DEFINITIONS } from '../../src/resources/resource-definitions.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { fluxCrds } from '../../src/sandbox/flux-crds.ts';
 
 /** Flux' own definitions, where this machine has them beside the project. */
@@ -34,27 +33,5 @@ export async function installDefinitions(
   const own = which.own ? RESOURCE_DEFINITIONS : [];
   const definitions = [...fluxDefinitions(), ...own.map((definition) => customResourceDefinition(definition))];
   for (const definition of definitions) await api.create(definition, 'test');
-  const kinds = [
-    HELM_RELEASE,
-    OCI_REPOSITORY,
-    HELM_REPOSITORY,
-    ...own.map(({ group, version, kind }) => ({ apiVersion: `${group}/${version}`, kind })),
-  ];
-  for (const kind of kinds) await served(api, kind);
-}
-
-/** Discovery, and then the storage behind it, follow a moment after a definition is taken. */
-async function served(api: ClusterApi, kind: { readonly apiVersion: string; readonly kind: string }): Promise<void> {
-  const name = Object.values(kind).join(' ');
-  for (let look = 0; look < 300; look += 1) {
-    if (
-      await api.list(kind).then(
-        () => true,
-        () => false,
-      )
-    )
-      return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${name} is not served 30 s after its definition was taken`);
+  await untilServed(api, definitions, { clock: systemClock });
 }

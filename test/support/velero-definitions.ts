@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { KubeError, type ClusterApi } from '../../src/kube/cluster-api.ts';
+import { untilServed } from '../../src/kube/define-kinds.ts';
 import type { KubeObject } from '../../src/resources/kube-object.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { veleroCrds } from '../../src/sandbox/velero-crds.ts';
 
 const VELERO = join(import.meta.dirname, '..', '..', '..', 'shared', 'data', 'crds', 'velero');
@@ -27,4 +29,5 @@ export async function installVelero(api: ClusterApi): Promise<void> {
       await api.create(own, 'test');
     }
   }
+  await untilServed(api, veleroDefinitions(), { clock: systemClock });
 }

@@ -1,6 +1,7 @@
 import { vi } from 'vitest';
 import type { ClusterApi } from '../../../src/kube/cluster-api.ts';
 import { connectCluster } from '../../../src/kube/connect-cluster.ts';
+import { untilServed } from '../../../src/kube/define-kinds.ts';
 import { OPERATION_FIELD_MANAGER } from '../../../src/reconcile/operation/runners/workload-mark.ts';
 import type { Workload } from '../../../src/reconcile/operation/runners/workload-target.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   TemplateRunner,
 } from '../../../src/reconcile/operation/template-runner.ts';
 import type { KubeObject, ObjectRef } from '../../../src/resources/kube-object.ts';
-import { OPS_API_VERSION } from '../../../src/resources/labels.ts';
 import { OPERATION_KIND, type Operation, type OperationSpec } from '../../../src/resources/operation.ts';
 import { customResourceDefinition } from '../../../src/resources/crd.ts';
 import { RESOURCE_DEFINITIONS } from '../../../src/resources/resource-definitions.ts';
@@ -126,11 +126,10 @@ export class WorkloadWorld implements AsyncDisposable {
     const server = owned.use(await startServer());
     const api = owned.use(connect(server.kubeconfig));
     await api.create(aNamespace('shop'), 'test');
-    for (const definition of RESOURCE_DEFINITIONS) {
-      if (definition.kind === OPERATION_KIND) await api.create(customResourceDefinition(definition), 'test');
-    }
-    const served = async () => await api.list({ apiVersion: OPS_API_VERSION, kind: OPERATION_KIND });
-    await vi.waitFor(served, { timeout: 30_000, interval: 100 });
+    const operation = RESOURCE_DEFINITIONS.filter(({ kind }) => kind === OPERATION_KIND);
+    const definitions = operation.map((definition) => customResourceDefinition(definition));
+    for (const definition of definitions) await api.create(definition, 'test');
+    await untilServed(api, definitions, { clock: systemClock });
     if (controllers === 'stand-in') {
       const controller = owned.use(startWorkloadController({ api, clock: systemClock, logger, random: () => 0 }));
       await controller.synced();
