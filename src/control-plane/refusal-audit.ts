@@ -3,7 +3,7 @@ import type { Store } from './store/open-store.ts';
 import type { RefusalOwner } from './store/refusal-owners.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** One entry per cluster and kind in this time: a client that repeats itself must not fill the audit log. */
+/** One entry per cluster, kind and person in this time: a client that repeats itself must not fill the audit log. */
 const QUIET_MS = 60_000;
 const MAX_REMEMBERED = 10_000;
 
@@ -26,10 +26,12 @@ export class RefusalAudit {
       readonly reason: string;
       /** Default: `agent`. */
       readonly source?: 'agent' | 'user';
+      /** Who, of `user`, where that is known. */
+      readonly actor?: string;
     },
   ): Promise<void> {
     const now = this.#clock.now();
-    const key = `${entry.kind}/${owner.id ?? owner.organization_id}`;
+    const key = `${entry.kind}/${owner.id ?? owner.organization_id}/${entry.actor ?? ''}`;
     if (now.getTime() - (this.#last.get(key) ?? -QUIET_MS) < QUIET_MS) return;
     if (this.#last.size >= MAX_REMEMBERED) this.#last.clear();
     this.#last.set(key, now.getTime());

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { AppError } from '../../protocol/app-error.ts';
 import { equalConstantTime, hashToken } from '../../protocol/token.ts';
+import { scopesOf, type AccessRole, type Scope } from '../access.ts';
 import type { AdminTokenRow, Database, OrganizationRow } from './schema.ts';
 
 /** Who calls the admin API: one token of one organization. `name` is the actor in audit and commits. */
@@ -10,6 +11,11 @@ export interface AdminIdentity {
   readonly tokenHash: string;
   /** What it may approve as. */
   readonly roles: readonly string[];
+  readonly access: readonly AccessRole[];
+  /** What it may do; of a token, never more than its member may. */
+  readonly scopes: ReadonlySet<Scope>;
+  /** Of the member that came in; absent: a token of its own. */
+  readonly member?: string;
   readonly organization: Pick<OrganizationRow, 'id' | 'name'>;
 }
 
@@ -111,6 +117,8 @@ export async function findAdmin(db: Kysely<Database>, token: string, now: Date):
       'admin_tokens.name as actor',
       'roles',
       'expires_at',
+      'access',
+      'scopes',
       'organizations.id',
       'organizations.name',
     ])
@@ -119,6 +127,8 @@ export async function findAdmin(db: Kysely<Database>, token: string, now: Date):
   if (row === undefined || !equalConstantTime(row.token_hash, digest)) return { state: 'unknown' };
   if (row.expires_at !== null && row.expires_at <= now.toISOString()) return { state: 'expired' };
   const roles = JSON.parse(row.roles ?? '[]') as string[];
+  const access = JSON.parse(row.access ?? '["admin"]') as AccessRole[];
+  const scopes = scopesOf(access, row.scopes == null ? undefined : (JSON.parse(row.scopes) as Scope[]));
   const organization = { id: row.id, name: row.name };
-  return { state: 'valid', identity: { name: row.actor, tokenHash: digest, roles, organization } };
+  return { state: 'valid', identity: { name: row.actor, tokenHash: digest, roles, access, scopes, organization } };
 }

@@ -107,7 +107,14 @@ describe('what races the deletion of its cluster', () => {
     await expect(server.accept(gone)).rejects.toMatchObject({ code: 'not_found' });
     const { store, masterKey, clock, wakeups } = server.agents;
     const cluster = (await findCluster(store.db, agent.id)) as ClusterRow;
-    const admin = { roles: [], tokenHash: 'hash', organization: { id: 'org-1', name: 'first' }, name: 'admin' };
+    const admin = {
+      roles: [],
+      access: [],
+      scopes: new Set<never>(),
+      tokenHash: 'hash',
+      organization: { id: 'org-1', name: 'first' },
+      name: 'admin',
+    };
     // Deleted after the route found it, before its write.
     const deleted = {
       ...store,

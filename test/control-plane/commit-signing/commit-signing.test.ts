@@ -51,6 +51,8 @@ const admin: AdminIdentity = {
   name: 'anna',
   tokenHash: 'hash',
   roles: [],
+  access: [],
+  scopes: new Set<never>(),
 };
 
 const keyOf = (armored: string): string => sshPublicKeyLine(parseSshSignature(armored).key);

@@ -35,6 +35,7 @@ import { operationTemplateRoutes } from './operation-templates.ts';
 import { organizationRoutes } from './organization.ts';
 import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
+import { requireScope } from './require-scope.ts';
 import { repositoryLayoutRoute } from './repository-layout.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
@@ -51,9 +52,11 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       scope.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
         // Answers hold tokens that are shown once, and whatever else they hold is one organization's own.
         reply.header('cache-control', 'no-store');
-        request.admin = await authenticateAdmin(deps, request.headers.authorization);
+        request.admin = await authenticateAdmin(deps, request.headers);
       });
-      auditRefusals(scope, { ...deps, refusals: new RefusalAudit(deps) });
+      const refusals = new RefusalAudit(deps);
+      requireScope(scope, { refusals });
+      auditRefusals(scope, { ...deps, refusals });
       refuseUnread(scope);
       clusterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../protocol/app-error.ts';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -21,7 +22,7 @@ export function adminOf(request: Pick<FastifyRequest, 'admin'>): AdminIdentity {
 /** @throws AppError `missing_token`, `invalid_token`, `expired_token` */
 export async function authenticateAdmin(
   deps: { readonly store: Pick<Store, 'db'>; readonly clock: Clock },
-  authorization: string | undefined,
+  { authorization }: Pick<IncomingHttpHeaders, 'authorization'>,
 ): Promise<AdminIdentity> {
   const found = await findAdmin(deps.store.db, bearerToken(authorization).expose(), deps.clock.now());
   switch (found.state) {
