@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { fieldOf, type Field } from '../../../src/web/schema-form/field.ts';
+import { readNumber } from '../../../src/web/schema-form/number-text.ts';
+import { placeFaults, shownPlaces } from '../../../src/web/schema-form/place-faults.ts';
+import { pointerOf, valueAt, withValueAt } from '../../../src/web/schema-form/pointer.ts';
+import { withoutDefaults } from '../../../src/web/schema-form/without-defaults.ts';
+import { readYaml, readYamlObject, writeYaml } from '../../../src/web/schema-form/yaml-text.ts';
+
+const SCHEMA = {
+  type: 'object',
+  required: ['replicas'],
+  properties: {
+    replicas: { type: 'integer', minimum: 1, maximum: 5, description: 'Pods' },
+    ui: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { message: { type: 'string', default: 'hi' }, color: { enum: ['red', 'blue'] } },
+    },
+    debug: { type: ['boolean', 'null'] },
+    hosts: { type: 'array', items: { $ref: '#/$defs/host' } },
+    password: { type: 'string', writeOnly: true },
+    either: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+    labels: { type: 'object' },
+    loop: { $ref: '#/$defs/loop' },
+  },
+  $defs: { host: { type: 'object', properties: { name: { type: 'string' } } }, loop: { $ref: '#/$defs/loop' } },
+};
+const INPUTS = { root: SCHEMA, fallbacks: { ui: { message: 'hello' } } };
+
+function named(name: string): Field | undefined {
+  const field = fieldOf(SCHEMA, [], INPUTS);
+  return field.kind === 'object' ? field.fields.find(({ path }) => path[0] === name) : undefined;
+}
+
+describe('fieldOf', () => {
+  it('makes a field of each kind out of a schema', () => {
+    const field = fieldOf(SCHEMA, [], INPUTS);
+    expect(field).toMatchObject({ kind: 'object', takesMore: true });
+    expect(field.kind === 'object' && field.fields.map(({ kind }) => kind)).toEqual(
+      ['number', 'object', 'choice', 'array', 'text', 'yaml', 'yaml', 'yaml'], //
+    );
+    expect(named('replicas')).toEqual({
+      kind: 'number',
+      isInteger: true,
+      minimum: 1,
+      maximum: 5,
+      path: ['replicas'],
+      title: 'replicas',
+      description: 'Pods',
+      isRequired: true,
+    });
+    expect(named('debug')).toMatchObject({ choices: [true, false], isRequired: false });
+    expect(named('password')).toMatchObject({ isSecret: true });
+  });
+
+  it('tells what holds where nothing is given: by the catalog before by the schema', () => {
+    const ui = named('ui');
+    expect(ui).toMatchObject({ kind: 'object', takesMore: false });
+    expect(ui?.kind === 'object' && ui.fields[0]).toMatchObject({ fallback: 'hello' });
+    expect(fieldOf(SCHEMA.properties.ui.properties.message, ['a'], { root: {} })).toMatchObject({ fallback: 'hi' });
+  });
+
+  it('ends at a schema that is nested without an end', () => {
+    const root = { type: 'object', properties: { deep: { $ref: '#' } } };
+    let field = fieldOf(root, [], { root });
+    let depth = 0;
+    while (field.kind === 'object' && depth < 100) {
+      depth += 1;
+      field = field.fields[0] ?? field;
+    }
+    expect([depth, field.kind]).toEqual([9, 'yaml']);
+  });
+});
+
+describe('withValueAt', () => {
+  it('sets and takes away values, and leaves no empty object behind', () => {
+    const values = withValueAt(withValueAt({}, ['ui', 'message'], 'x'), ['ui', 'color'], 'red');
+    expect(values).toEqual({ ui: { message: 'x', color: 'red' } });
+    expect(withValueAt(values, ['ui', 'color'], undefined)).toEqual({ ui: { message: 'x' } });
+    expect(withValueAt({ ui: { message: 'x' } }, ['ui', 'message'], undefined)).toBeUndefined();
+  });
+
+  it('replaces and takes out items of a list without touching the one that was given', () => {
+    const values = { hosts: [{ name: 'a' }, { name: 'b' }] };
+    expect(withValueAt(values, ['hosts', 1, 'name'], 'c')).toEqual({ hosts: [{ name: 'a' }, { name: 'c' }] });
+    expect(withValueAt(values, ['hosts', 0], undefined)).toEqual({ hosts: [{ name: 'b' }] });
+    expect(values).toEqual({ hosts: [{ name: 'a' }, { name: 'b' }] });
+  });
+
+  it('reads no member that an object inherits', () => {
+    expect(valueAt({}, ['constructor'])).toBeUndefined();
+    expect(pointerOf(['a/b', 'c~d', 0])).toBe('/a~1b/c~0d/0');
+  });
+});
+
+describe('placeFaults', () => {
+  it('puts each fault at its field, at the nearest one around it, or beside the form', () => {
+    const values = { hosts: [{ name: 'a' }] };
+    const shown = shownPlaces(fieldOf(SCHEMA, [], INPUTS), values, INPUTS);
+    const placed = placeFaults(
+      [
+        { path: '/values/replicas', message: 'must be >= 1' },
+        { path: '/values/hosts/0/name', message: 'is taken' },
+        { path: '/values/labels/team/x', message: 'must be string' },
+        { path: '/secretValues/password', message: 'is too short' },
+        { path: '/values', message: 'is too large' },
+        { path: '/valuesElse', message: 'no' },
+      ],
+      shown,
+      ['/values', '/secretValues'],
+    );
+    expect([...placed.at]).toEqual([
+      ['/replicas', ['must be >= 1']],
+      ['/hosts/0/name', ['is taken']],
+      ['/labels', ['team.x: must be string']],
+      ['/password', ['is too short']],
+      ['', ['is too large']],
+    ]);
+    expect(placed.others).toEqual([{ path: '/valuesElse', message: 'no' }]);
+  });
+});
+
+describe('the text view', () => {
+  it('writes and reads values as YAML', () => {
+    const values = { ui: { message: 'a: b' }, list: [1, true, null] };
+    expect(readYamlObject(writeYaml(values))).toEqual({ value: values });
+    expect(readYaml('  \n')).toEqual({ value: undefined });
+    expect(writeYaml(undefined)).toBe('');
+  });
+
+  it('says what is wrong with a text, and where', () => {
+    expect(readYamlObject('a: [1')).toEqual({ fault: expect.stringContaining('at line 1') });
+    expect(readYamlObject('- a')).toEqual({ fault: expect.stringContaining('mapping') });
+    expect(readYaml('a: .inf')).toEqual({ fault: expect.stringContaining('Infinity') });
+  });
+
+  it('takes no number that would be another one on its way', () => {
+    expect(readYaml('a: 9007199254740993')).toEqual({ fault: expect.stringContaining('in quotes') });
+    expect(readYaml('a: "9007199254740993"')).toEqual({ value: { a: '9007199254740993' } });
+  });
+});
+
+describe('readNumber', () => {
+  it('takes numbers within their bounds', () => {
+    const field = { isInteger: true, minimum: 1, maximum: 5 };
+    expect(['3', '', '0', '6', '1.5', 'x', '0x2'].map((text) => readNumber(text, field))).toEqual([
+      { value: 3 },
+      { value: undefined },
+      { fault: 'must be 1 or more' },
+      { fault: 'must be 5 or less' },
+      { fault: 'must be a whole number' },
+      { fault: 'must be a number' },
+      { value: 2 },
+    ]);
+  });
+});
+
+it('asks for nothing that the defaults say anyway', () => {
+  const defaults = { ui: { message: 'hello', color: 'red' }, list: [1], deep: {} };
+  expect(withoutDefaults({ ui: { message: 'hello', color: 'blue' }, list: [1], deep: {}, own: 1 }, defaults)).toEqual({
+    ui: { color: 'blue' },
+    own: 1,
+  });
+  expect(withoutDefaults(defaults, defaults)).toBeUndefined();
+  expect(withoutDefaults({ deep: { x: undefined } }, undefined)).toEqual({ deep: { x: undefined } });
+});
