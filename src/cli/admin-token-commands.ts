@@ -1,9 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { listAll } from './list-all.ts';
-import { textTable } from './text-table.ts';
+import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 
 interface ListedToken {
   readonly name: string;
@@ -20,18 +20,24 @@ interface CreateOptions extends ConnectionOptions {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400 };
 
+const COLUMNS: readonly Column<ListedToken>[] = [
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'ROLES', value: ({ roles }) => roles.join(',') },
+  { header: 'CREATED', value: ({ createdAt }) => createdAt },
+  { header: 'EXPIRES', value: expiryText, tone: ({ expired }) => (expired ? 'bad' : undefined) },
+];
+
 /** `servicectl admin-tokens list|create|delete` */
 export function addAdminTokenCommands(program: Command, deps: CliDeps): void {
   const tokens = program
     .command('admin-tokens')
     .description('who may call the admin API, and as what they may approve');
 
-  withConnection(tokens.command('list'))
+  addOutput(withConnection(tokens.command('list')))
     .description('prints name, roles and expiry of each token; the tokens themselves are stored nowhere')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
-    .action(async (options: ConnectionOptions & { readonly output: 'table' | 'json' }) => {
+    .action(async (options: ConnectionOptions & OutputOptions) => {
       const items = await listAll<ListedToken>(options, deps, '/admin-tokens');
-      deps.out(options.output === 'json' ? `${JSON.stringify({ items }, null, 2)}\n` : tokenTable(items));
+      print(deps, options, { items, columns: COLUMNS, nameOf: ({ name }) => name });
     });
 
   withConnection(tokens.command('create'))
@@ -72,14 +78,6 @@ function seconds(text: string): number {
   return Number(count) * factor;
 }
 
-function tokenTable(items: readonly ListedToken[]): string {
-  return textTable([
-    ['NAME', 'ROLES', 'CREATED', 'EXPIRES'],
-    ...items.map(({ name, roles, createdAt, expiresAt, expired }) => [
-      name,
-      roles.length === 0 ? '-' : roles.join(','),
-      createdAt,
-      expiresAt === undefined ? 'never' : expired ? `expired ${expiresAt}` : expiresAt,
-    ]),
-  ]);
+function expiryText({ expiresAt, expired }: ListedToken): string {
+  return expiresAt === undefined ? 'never' : expired ? `expired ${expiresAt}` : expiresAt;
 }

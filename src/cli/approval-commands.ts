@@ -1,13 +1,14 @@
 import { Option, type Command } from 'commander';
-import { approvalTable, approvalText, outcomeText, type ShownApproval } from './approval-text.ts';
+import { APPROVAL_COLUMNS, approvalText, outcomeText, type ShownApproval } from './approval-text.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { listAll } from './list-all.ts';
+import { addOutput, print, type OutputOptions } from './output.ts';
 
 const STATES = ['pending', 'approved', 'rejected', 'expired', 'withdrawn'] as const;
 
-type Output = ConnectionOptions & { readonly output: 'text' | 'json' };
+type Output = ConnectionOptions & OutputOptions;
 
 /** `servicectl approvals list|show`; `operations approve|reject`, beside the commands that are there already. */
 export function addApprovalCommands(program: Command, deps: CliDeps): void {
@@ -15,37 +16,27 @@ export function addApprovalCommands(program: Command, deps: CliDeps): void {
     .command('approvals')
     .description('what operations, installs and updates need to be approved by, and what became of it');
 
-  withConnection(approvals.command('list'))
+  addOutput(withConnection(approvals.command('list')))
     .description(
       'prints the approvals that are asked for, the newest first: pending ones, unless another state is named',
     )
     .option('--cluster <cluster>', 'of one cluster alone: slug or id')
     .addOption(new Option('--state <state>', 'in one state').choices([...STATES, 'all']).default('pending'))
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
-    .action(
-      async (
-        options: ConnectionOptions & {
-          readonly cluster?: string;
-          readonly state: string;
-          readonly output: 'table' | 'json';
-        },
-      ) => {
-        const query = new URLSearchParams();
-        if (options.cluster !== undefined) query.set('cluster', options.cluster);
-        if (options.state !== 'all') query.set('state', options.state);
-        const text = query.size === 0 ? '' : `?${query.toString()}`;
-        const items = await listAll<ShownApproval>(options, deps, `/approvals${text}`);
-        deps.out(options.output === 'json' ? json({ items }) : approvalTable(items));
-      },
-    );
+    .action(async (options: Output & { readonly cluster?: string; readonly state: string }) => {
+      const query = new URLSearchParams();
+      if (options.cluster !== undefined) query.set('cluster', options.cluster);
+      if (options.state !== 'all') query.set('state', options.state);
+      const text = query.size === 0 ? '' : `?${query.toString()}`;
+      const items = await listAll<ShownApproval>(options, deps, `/approvals${text}`);
+      print(deps, options, { items, columns: APPROVAL_COLUMNS, nameOf: ({ intentId }) => intentId });
+    });
 
-  withConnection(approvals.command('show'))
+  addOutput(withConnection(approvals.command('show')))
     .argument('<approval>', 'id of the approval, or of its intent')
     .description('prints what is to be approved: the manifest, what its spec hashes to, and who has approved')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
     .action(async (id: string, options: Output) => {
       const approval = await show(id, options, deps);
-      deps.out(options.output === 'json' ? json(approval) : approvalText(approval));
+      print(deps, options, { item: approval, text: approvalText, nameOf: ({ intentId }) => intentId });
     });
 
   const group = program.commands.find((command) => command.name() === 'operations');
@@ -115,8 +106,4 @@ function at(id: string): string {
 
 function act(intentId: string, verb: 'approve' | 'reject'): string {
   return `/intents/${encodeURIComponent(intentId)}/${verb}`;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

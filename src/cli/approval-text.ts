@@ -1,5 +1,6 @@
+import { toneOf, type Paint } from './colours.ts';
 import { printable } from './git-views.ts';
-import { textTable } from './text-table.ts';
+import { factsText, type Column } from './output.ts';
 
 /** An approval as the admin API shows it, as far as it is printed. */
 export interface ShownApproval {
@@ -28,42 +29,42 @@ export interface ShownApproval {
   readonly manifest?: string;
 }
 
-export function approvalTable(items: readonly ShownApproval[]): string {
-  const table = textTable([
-    ['INTENT', 'CLUSTER', 'STATE', 'APPROVALS', 'ASKED BY', 'WHAT'],
-    ...items.map((one) => [
-      one.intentId,
-      one.clusterSlug,
-      one.state,
-      `${one.given.length}/${one.required.count}`,
-      one.requestedBy,
-      whatText(one),
-    ]),
-  ]);
-  return printable(table);
-}
+export const APPROVAL_COLUMNS: readonly Column<ShownApproval>[] = [
+  { header: 'INTENT', value: ({ intentId }) => intentId },
+  { header: 'CLUSTER', value: ({ clusterSlug }) => clusterSlug },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => toneOf(state) },
+  { header: 'APPROVALS', value: ({ given, required }) => `${given.length}/${required.count}` },
+  { header: 'ASKED BY', value: ({ requestedBy }) => requestedBy },
+  { header: 'ASKED', value: ({ requestedAt }) => requestedAt, isWide: true },
+  { header: 'EXPIRES', value: ({ state, expiresAt }) => (state === 'pending' ? expiresAt : '-'), isWide: true },
+  { header: 'APPROVAL', value: ({ id }) => id, isWide: true },
+  { header: 'WHAT', value: whatText },
+];
 
-export function approvalText(one: ShownApproval): string {
-  const lines: readonly (readonly [string, string | undefined])[] = [
-    ['what', whatText(one)],
-    ['state', one.reason === undefined ? one.state : `${one.state}: ${one.reason}`],
-    ['cluster', one.clusterSlug],
-    ['intent', one.intentId],
-    ['approval', one.id],
-    ['asked by', `${one.requestedBy} at ${one.requestedAt}`],
-    ['because', one.requestReason],
-    ['missing', missingText(one) === '' ? undefined : missingText(one)],
-    ['expires', one.state === 'pending' ? one.expiresAt : undefined],
-    ['good until', one.statementExpiresAt],
-    ['proposal', one.proposalId],
-    ['spec', one.specHash],
-  ];
-  const head = lines.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(11)} ${value}\n`]));
+export function approvalText(one: ShownApproval, { paint }: { readonly paint?: Paint } = {}): string {
+  const lacks = missingText(one);
+  const head = factsText(
+    [
+      ['what', whatText(one)],
+      ['state', one.reason === undefined ? one.state : `${one.state}: ${one.reason}`, toneOf(one.state)],
+      ['cluster', one.clusterSlug],
+      ['intent', one.intentId],
+      ['approval', one.id],
+      ['asked by', `${one.requestedBy} at ${one.requestedAt}`],
+      ['because', one.requestReason],
+      ['missing', lacks === '' ? undefined : lacks],
+      ['expires', one.state === 'pending' ? one.expiresAt : undefined],
+      ['good until', one.statementExpiresAt],
+      ['proposal', one.proposalId],
+      ['spec', one.specHash],
+    ],
+    paint,
+  );
   const given = one.given.map(({ by, at, comment }) => {
     return `  ${at}  approved by ${by}${comment === undefined ? '' : `: ${comment}`}\n`;
   });
   const manifest = one.manifest === undefined ? '' : `\n${one.manifest}`;
-  return printable(`${head.join('')}${given.length === 0 ? '' : `\n${given.join('')}`}${manifest}`);
+  return `${head}${printable(`${given.length === 0 ? '' : `\n${given.join('')}`}${manifest}`)}`;
 }
 
 /** Of an act: what became of it. */

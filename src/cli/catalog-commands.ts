@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander';
-import { stringify } from 'yaml';
 import {
-  entryTable,
+  ENTRY_COLUMNS,
   entryText,
-  upgradeTable,
-  versionTable,
+  upgradeColumns,
+  VERSION_COLUMNS,
   type ListedEntry,
   type ListedUpgrade,
   type ShownVersions,
@@ -16,6 +15,7 @@ import { callControlPlane, withConnection, type ConnectionOptions } from './conn
 import { readDocumentFile, refusedAt } from './document-file.ts';
 import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
+import { addOutput, isDocument, print, tableText, type OutputOptions } from './output.ts';
 import { readInput } from './read-input.ts';
 
 /** A registry may take its time; the control plane answers within 30 s whatever it does. */
@@ -23,7 +23,7 @@ const REFRESH_TIMEOUT_MS = 40_000;
 /** What an entry is shown with and is not put: `show -o yaml` can be edited and put again. */
 const READ_ONLY = ['name', 'updatedAt', 'credentials'];
 
-type Output = ConnectionOptions & { readonly output: 'table' | 'text' | 'json' | 'yaml' };
+type Output = ConnectionOptions & OutputOptions;
 
 /** `servicectl catalog list|show|put|delete|versions|upgrades|login|logout` */
 export function addCatalogCommands(program: Command, deps: CliDeps): void {
@@ -34,24 +34,22 @@ export function addCatalogCommands(program: Command, deps: CliDeps): void {
 }
 
 function addEntryCommands(catalog: Command, deps: CliDeps): void {
-  withConnection(catalog.command('list'))
+  addOutput(withConnection(catalog.command('list')))
     .description('prints the entries of the catalog')
-    .addOption(outputOption('table'))
     .action(async (options: Output) => {
       const items = await listAll<ListedEntry>(options, deps, '/catalog?limit=500');
-      print({ items }, () => entryTable(items), options, deps);
+      print(deps, options, { items, columns: ENTRY_COLUMNS, nameOf: ({ name }) => name });
     });
 
-  withConnection(catalog.command('show'))
+  addOutput(withConnection(catalog.command('show')))
     .argument('<entry>', 'name; see servicectl catalog list')
     .description('prints one entry; what -o yaml prints can be edited and put')
-    .addOption(outputOption('text'))
     .action(async (name: string, options: Output) => {
       const entry = await callControlPlane<ListedEntry>(options, deps, 'GET', at(name));
-      print(entry, () => entryText(entry), options, deps);
+      print(deps, options, { item: entry, text: entryText, nameOf: () => name });
     });
 
-  withConnection(catalog.command('put'))
+  addOutput(withConnection(catalog.command('put')))
     .argument('[entry]', "name, where the file has none: lower-case letters, digits and '-'")
     .description('makes an entry, or changes all of one; values and schema are checked first')
     .addOption(
@@ -60,7 +58,6 @@ function addEntryCommands(catalog: Command, deps: CliDeps): void {
         'YAML or JSON with name, chart, versions and what else belongs to it (docs/catalog.md); - reads standard input',
       ).makeOptionMandatory(),
     )
-    .addOption(outputOption('text'))
     .action(async (argument: string | undefined, { file, ...options }: Output & { readonly file: string }) => {
       const document = await readDocumentFile(file);
       const name = nameOf(document.value['name'], argument, document.file);
@@ -68,7 +65,7 @@ function addEntryCommands(catalog: Command, deps: CliDeps): void {
       const body = Object.fromEntries(members);
       try {
         const entry = await callControlPlane<ListedEntry>(options, deps, 'PUT', at(name), body);
-        print(entry, () => entryText(entry), options, deps);
+        print(deps, options, { item: entry, text: entryText, nameOf: () => name });
       } catch (error) {
         throw refusedAt(error, document);
       }
@@ -85,12 +82,11 @@ function addEntryCommands(catalog: Command, deps: CliDeps): void {
 }
 
 function addVersionCommands(catalog: Command, deps: CliDeps): void {
-  withConnection(catalog.command('versions'))
+  addOutput(withConnection(catalog.command('versions')))
     .argument('<entry>', 'name; see servicectl catalog list')
     .description('prints the versions of the chart that the entry allows, the newest first')
     .option('--all', 'also those that it does not allow')
     .option('--refresh', 'asks the registry now')
-    .addOption(outputOption('table'))
     .action(
       async (name: string, options: Output & { readonly all?: boolean; readonly refresh?: boolean }): Promise<void> => {
         const isAsked = options.refresh === true;
@@ -98,8 +94,13 @@ function addVersionCommands(catalog: Command, deps: CliDeps): void {
         const timeout = isAsked ? { timeoutMs: REFRESH_TIMEOUT_MS } : {};
         const found = await callControlPlane<ShownVersions>({ ...options, ...timeout }, deps, 'GET', path);
         const { fault, fetchedAt, checkedAt } = found;
-        if (fetchedAt !== undefined || options.output !== 'table') {
-          print(found, () => versionTable(found, options.all === true), options, deps);
+        const shown = found.versions.filter(({ isAllowed }) => options.all === true || isAllowed);
+        if (fetchedAt !== undefined || isDocument(options.output)) {
+          print(deps, options, {
+            item: found,
+            text: (_, how) => tableText(shown, VERSION_COLUMNS, how),
+            nameOf: () => shown.map(({ version }) => version).join('\n'),
+          });
         }
         if (fault === undefined && fetchedAt !== undefined) return;
         const next = `Ask now: servicectl catalog versions ${name} --refresh`;
@@ -112,12 +113,11 @@ function addVersionCommands(catalog: Command, deps: CliDeps): void {
       },
     );
 
-  withConnection(catalog.command('upgrades'))
+  addOutput(withConnection(catalog.command('upgrades')))
     .argument('[entry]', 'of one entry alone: its name')
     .description('prints the instances of an entry or of a cluster, and which of them could be upgraded')
     .option('--cluster <cluster>', 'of one cluster alone: slug or id')
     .option('--available', 'those alone that could be')
-    .addOption(outputOption('table'))
     .action(
       async (
         entry: string | undefined,
@@ -133,7 +133,11 @@ function addVersionCommands(catalog: Command, deps: CliDeps): void {
         const items = found
           .filter(({ catalogEntry }) => entry === undefined || catalogEntry === entry)
           .filter(({ isUpgradeAvailable }) => options.available !== true || isUpgradeAvailable);
-        print({ items }, () => upgradeTable(items), options, deps);
+        print(deps, options, {
+          items,
+          columns: upgradeColumns(items),
+          nameOf: ({ cluster: { slug }, namespace, name }) => `${slug}/${namespace}/${name}`,
+        });
       },
     );
 }
@@ -184,15 +188,6 @@ function nameOf(inFile: unknown, argument: string | undefined, file: string): st
 async function readPassword(file: string): Promise<string> {
   const text = await readInput(file, `the file ${file}`, 'Put the password alone into it');
   return text.replace(/\r?\n$/, '');
-}
-
-function print(value: unknown, asText: () => string, { output }: Output, deps: CliDeps): void {
-  if (output === 'json') deps.out(`${JSON.stringify(value, null, 2)}\n`);
-  else deps.out(output === 'yaml' ? stringify(value, { lineWidth: 0 }) : asText());
-}
-
-function outputOption(plain: 'table' | 'text'): Option {
-  return new Option('-o, --output <format>', 'how it is printed').choices([plain, 'json', 'yaml']).default(plain);
 }
 
 function at(name: string): string {

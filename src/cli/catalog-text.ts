@@ -1,5 +1,5 @@
-import { printable } from './git-views.ts';
-import { textTable } from './text-table.ts';
+import type { Paint } from './colours.ts';
+import { factsText, type Column, type Fact } from './output.ts';
 
 /** A catalog entry of the admin API, as far as it is printed. */
 export interface ListedEntry {
@@ -42,24 +42,27 @@ export interface ListedUpgrade {
   readonly deprecated?: { readonly message: string };
 }
 
-export function entryTable(entries: readonly ListedEntry[]): string {
-  const rows = entries.map(({ name, chart, versions, deprecation, approval }) => [
-    name,
-    versions,
-    approval === undefined ? '-' : String(approval.count),
-    deprecation === undefined ? '-' : (deprecation.replacement ?? 'yes'),
-    chart.type,
-    chart.url,
-  ]);
-  return printable(textTable([['NAME', 'VERSIONS', 'APPROVALS', 'DEPRECATED', 'TYPE', 'CHART'], ...rows]));
-}
+export const ENTRY_COLUMNS: readonly Column<ListedEntry>[] = [
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'VERSIONS', value: ({ versions }) => versions },
+  { header: 'APPROVALS', value: ({ approval }) => approval?.count },
+  {
+    header: 'DEPRECATED',
+    value: ({ deprecation }) => (deprecation === undefined ? '-' : (deprecation.replacement ?? 'yes')),
+    tone: ({ deprecation }) => (deprecation === undefined ? undefined : 'warning'),
+  },
+  { header: 'TYPE', value: ({ chart }) => chart.type },
+  { header: 'UPDATED', value: ({ updatedAt }) => updatedAt, isWide: true },
+  { header: 'CREDENTIAL', value: ({ credentials }) => credentials?.username, isWide: true },
+  { header: 'CHART', value: ({ chart }) => chart.url },
+];
 
 /** A line for each fact; of values and schema only whether there are some: `-o yaml` has them. */
-export function entryText(entry: ListedEntry): string {
+export function entryText(entry: ListedEntry, { paint }: { readonly paint?: Paint } = {}): string {
   const { chart, approval, deprecation, credentials } = entry;
   const roles = Object.entries(approval?.roles ?? {}).map(([role, count]) => `${count} of role ${role}`);
   const instead = deprecation?.replacement === undefined ? '' : ` (use ${deprecation.replacement})`;
-  const lines = [
+  const facts: readonly Fact[] = [
     ['name', entry.name],
     ['chart', `${chart.name} of ${chart.url}`],
     ['versions', entry.versions],
@@ -70,36 +73,34 @@ export function entryText(entry: ListedEntry): string {
     ['credential', credentials === undefined ? '-' : `user ${credentials.username}, set ${credentials.setAt}`],
     ['updated', entry.updatedAt],
   ];
-  return printable(lines.map(([label = '', value = '']) => `${label.padEnd(12)} ${value}\n`).join(''));
+  return factsText(facts, paint);
 }
 
-/** @param isAll false: those alone that the entry's range allows */
-export function versionTable({ versions }: ShownVersions, isAll: boolean): string {
-  const rows = versions
-    .filter(({ isAllowed }) => isAll || isAllowed)
-    .map(({ version, appVersion = '-', created = '-', isAllowed, deprecated }) => [
-      version,
-      isAllowed ? 'yes' : 'no',
-      appVersion,
-      deprecated === true ? 'yes' : '-',
-      created,
-    ]);
-  return printable(textTable([['VERSION', 'ALLOWED', 'APP VERSION', 'DEPRECATED', 'CREATED'], ...rows]));
-}
+export const VERSION_COLUMNS: readonly Column<ShownVersions['versions'][number]>[] = [
+  { header: 'VERSION', value: ({ version }) => version },
+  { header: 'ALLOWED', value: ({ isAllowed }) => (isAllowed ? 'yes' : 'no') },
+  { header: 'APP VERSION', value: ({ appVersion }) => appVersion },
+  { header: 'DEPRECATED', value: ({ deprecated }) => (deprecated === true ? 'yes' : '-') },
+  { header: 'CREATED', value: ({ created }) => created },
+];
 
-export function upgradeTable(upgrades: readonly ListedUpgrade[]): string {
+/** With what was wrong last, where anything was. */
+export function upgradeColumns(upgrades: readonly ListedUpgrade[]): readonly Column<ListedUpgrade>[] {
   const hasFaults = upgrades.some(({ fault }) => fault !== undefined);
-  const rows = upgrades.map((one) => [
-    one.cluster.slug,
-    `${one.namespace}/${one.name}`,
-    one.catalogEntry,
-    one.version ?? '-',
-    one.newestAllowed ?? '-',
-    one.isUpgradeAvailable ? 'yes' : one.newestAllowed === undefined ? 'unknown' : 'no',
-    one.deprecated === undefined ? '-' : 'yes',
-    one.fetchedAt ?? '-',
-    ...(hasFaults ? [one.fault ?? '-'] : []),
-  ]);
-  const header = ['CLUSTER', 'INSTANCE', 'ENTRY', 'VERSION', 'NEWEST', 'UPGRADE', 'DEPRECATED', 'LISTED AT'];
-  return printable(textTable([[...header, ...(hasFaults ? ['LAST FAULT'] : [])], ...rows]));
+  return [
+    { header: 'CLUSTER', value: ({ cluster }) => cluster.slug },
+    { header: 'INSTANCE', value: ({ namespace, name }) => `${namespace}/${name}` },
+    { header: 'ENTRY', value: ({ catalogEntry }) => catalogEntry },
+    { header: 'VERSION', value: ({ version }) => version },
+    { header: 'NEWEST', value: ({ newestAllowed }) => newestAllowed },
+    {
+      header: 'UPGRADE',
+      value: ({ isUpgradeAvailable, newestAllowed }) =>
+        isUpgradeAvailable ? 'yes' : newestAllowed === undefined ? 'unknown' : 'no',
+      tone: ({ isUpgradeAvailable }) => (isUpgradeAvailable ? 'warning' : undefined),
+    },
+    { header: 'DEPRECATED', value: ({ deprecated }) => (deprecated === undefined ? '-' : 'yes') },
+    { header: 'LISTED AT', value: ({ fetchedAt }) => fetchedAt },
+    { header: 'LAST FAULT', value: ({ fault }) => fault, tone: () => 'bad', isWide: !hasFaults },
+  ];
 }

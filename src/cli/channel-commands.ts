@@ -3,10 +3,13 @@ import { CHANNEL_CATEGORIES } from '../events/ingest/channel-reasons.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { toneOf } from './colours.ts';
+import { printable } from './git-views.ts';
+import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 import { readInput } from './read-input.ts';
-import { textTable } from './text-table.ts';
 
 interface Message {
+  readonly id: string;
   readonly at: string;
   readonly text: string;
 }
@@ -22,25 +25,37 @@ interface Webhook {
   readonly disabledReason?: string;
 }
 
-interface ListOptions extends ConnectionOptions {
+interface ListOptions extends ConnectionOptions, OutputOptions {
   readonly cluster?: string;
   readonly category?: string;
   readonly reason?: string;
   readonly limit: string;
-  readonly output: 'text' | 'json';
+}
+
+const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'HOST', value: ({ host }) => host },
+  { header: 'STATE', value: stateOf, tone: (webhook) => toneOf(stateOf(webhook)) },
+  { header: 'WAITING', value: ({ waiting }) => waiting },
+  { header: 'DROPPED', value: ({ dropped }) => dropped },
+  { header: 'LAST SENT', value: ({ lastSentAt }) => lastSentAt },
+  { header: 'REASON', value: ({ disabledReason, lastError }) => disabledReason ?? lastError },
+];
+
+function stateOf({ disabledAt, lastError }: Webhook): string {
+  return disabledAt !== undefined ? 'given up' : lastError !== undefined ? 'failing' : 'ok';
 }
 
 /** `servicectl channel …`: the organization's discussion channel and the webhooks that it is sent to. */
 export function addChannelCommands(program: Command, deps: CliDeps): void {
   const channel = program.command('channel').description('what became of deploys, backups and credentials');
 
-  withConnection(channel.command('list'))
+  addOutput(withConnection(channel.command('list')))
     .description('prints the newest messages, the newest first')
     .option('--cluster <cluster>', 'of one cluster alone: slug or id')
     .addOption(new Option('--category <category>', 'of one category alone').choices(CHANNEL_CATEGORIES))
     .option('--reason <reason>', 'with one reason alone, such as HelmReleaseUpgradeFailed')
     .option('--limit <number>', 'how many: 1 to 500', '50')
-    .addOption(outputOption())
     .action(async (options: ListOptions) => {
       const query = new URLSearchParams({ limit: options.limit });
       for (const filter of ['cluster', 'category', 'reason'] as const) {
@@ -53,7 +68,7 @@ export function addChannelCommands(program: Command, deps: CliDeps): void {
         'GET',
         `/channel?${query.toString()}`,
       );
-      deps.out(options.output === 'json' ? json({ items }) : items.map(({ at, text }) => `${at}  ${text}\n`).join(''));
+      print(deps, options, { items, columns: messageLines, nameOf: ({ id }) => id });
     });
 
   const webhooks = channel.command('webhooks').description('where the channel is also sent, such as to Slack');
@@ -61,17 +76,16 @@ export function addChannelCommands(program: Command, deps: CliDeps): void {
 }
 
 function addWebhookCommands(webhooks: Command, deps: CliDeps): void {
-  withConnection(webhooks.command('list'))
+  addOutput(withConnection(webhooks.command('list')))
     .description('prints the webhooks: host, what waits, what was dropped, and what is wrong')
-    .addOption(outputOption())
-    .action(async (options: ConnectionOptions & { readonly output: 'text' | 'json' }) => {
-      const list = await callControlPlane<{ readonly items: readonly Webhook[] }>(
+    .action(async (options: ConnectionOptions & OutputOptions) => {
+      const { items } = await callControlPlane<{ readonly items: readonly Webhook[] }>(
         options,
         deps,
         'GET',
         '/channel/webhooks',
       );
-      deps.out(options.output === 'json' ? json(list) : webhookTable(list.items));
+      print(deps, options, { items, columns: WEBHOOK_COLUMNS, nameOf: ({ name }) => name });
     });
 
   withConnection(webhooks.command('add'))
@@ -125,16 +139,8 @@ function addWebhookCommands(webhooks: Command, deps: CliDeps): void {
     });
 }
 
-function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
-}
-
 function at(name: string): string {
   return `/channel/webhooks/${encodeURIComponent(name)}`;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 /** Never an argument: who knows the address can write into the channel, and everybody on a machine reads its arguments. */
@@ -142,17 +148,6 @@ async function readUrl(file: string): Promise<string> {
   return (await readInput(file, `the file ${file}`, 'Put the address alone into it')).trim();
 }
 
-function webhookTable(items: readonly Webhook[]): string {
-  return textTable([
-    ['NAME', 'HOST', 'STATE', 'WAITING', 'DROPPED', 'LAST SENT', 'REASON'],
-    ...items.map(({ name, host, waiting, dropped, lastSentAt, lastError, disabledAt, disabledReason }) => [
-      name,
-      host,
-      disabledAt !== undefined ? 'given up' : lastError !== undefined ? 'failing' : 'ok',
-      String(waiting),
-      String(dropped),
-      lastSentAt ?? '-',
-      disabledReason ?? lastError ?? '-',
-    ]),
-  ]);
+function messageLines(items: readonly Message[]): string {
+  return items.map(({ at, text }) => printable(`${at}  ${text}\n`)).join('');
 }

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
-import { textTable } from './text-table.ts';
+import { toneOf } from './colours.ts';
+import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 
 interface ListedKey {
   readonly id: string;
@@ -21,14 +22,19 @@ interface KeyList {
   readonly allowedSigners: string;
 }
 
-interface ListOptions extends ConnectionOptions {
-  readonly output: 'table' | 'json';
-}
-
 interface RevokeOptions extends ConnectionOptions, Confirmation {
   readonly reason?: string;
   readonly trustPresent?: boolean;
 }
+
+const COLUMNS: readonly Column<ListedKey>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => toneOf(state) },
+  { header: 'PRINCIPAL', value: ({ principal }) => principal },
+  { header: 'FINGERPRINT', value: ({ fingerprint }) => fingerprint },
+  { header: 'CREATED', value: ({ createdAt }) => createdAt },
+  { header: 'ENDED', value: ({ retiredAt, revokedAt }) => revokedAt ?? retiredAt },
+];
 
 const PATH = '/commit-signing-keys';
 
@@ -36,12 +42,11 @@ const PATH = '/commit-signing-keys';
 export function addCommitSigningCommands(program: Command, deps: CliDeps): void {
   const keys = program.command('commit-signing-keys').description('the keys whose signatures of commits count');
 
-  withConnection(keys.command('list'))
+  addOutput(withConnection(keys.command('list')))
     .description('prints the keys: the one that signs, those that still count, those of people, the revoked ones')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
-    .action(async (options: ListOptions) => {
+    .action(async (options: ConnectionOptions & OutputOptions) => {
       const { items } = await callControlPlane<KeyList>(options, deps, 'GET', PATH);
-      deps.out(options.output === 'json' ? `${JSON.stringify({ items }, null, 2)}\n` : keyTable(items));
+      print(deps, options, { items, columns: COLUMNS, nameOf: ({ id }) => id });
     });
 
   withConnection(keys.command('allowed-signers'))
@@ -115,18 +120,4 @@ async function readPublicKey(file: string): Promise<string> {
     throw new CliError(EXIT.usage, `${file} is a private key; it was not sent`, `Name the public one: ${file}.pub`);
   }
   return text.trim();
-}
-
-function keyTable(items: readonly ListedKey[]): string {
-  return textTable([
-    ['ID', 'STATE', 'PRINCIPAL', 'FINGERPRINT', 'CREATED', 'ENDED'],
-    ...items.map(({ id, state, principal, fingerprint, createdAt, retiredAt, revokedAt }) => [
-      id,
-      state,
-      principal,
-      fingerprint,
-      createdAt,
-      revokedAt ?? retiredAt ?? '-',
-    ]),
-  ]);
 }

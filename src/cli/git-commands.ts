@@ -12,10 +12,10 @@ import {
   type ListedCommit,
   type ShownCommit,
 } from './git-views.ts';
+import { addOutput, print, type OutputOptions } from './output.ts';
 
-interface GitOptions extends ConnectionOptions {
+interface GitOptions extends ConnectionOptions, OutputOptions {
   readonly repository?: string;
-  readonly output: 'text' | 'json';
 }
 
 interface LogOptions extends GitOptions {
@@ -46,7 +46,7 @@ export function addGitCommands(program: Command, deps: CliDeps): void {
     .addOption(new Option('-n, --max-count <count>', 'how many').argParser(count).default(30))
     .action(async (options: LogOptions) => {
       const items = await commits(options, deps);
-      deps.out(options.output === 'json' ? json({ items }) : logLines(items));
+      print(deps, options, { items, columns: logLines, nameOf: ({ id }) => id });
     });
 
   withOutput(git.command('show'))
@@ -54,7 +54,7 @@ export function addGitCommands(program: Command, deps: CliDeps): void {
     .description('prints a commit with its intent, person, reason, jobs, status and diff')
     .action(async (name: string, options: GitOptions) => {
       const commit = await shown(name, options, deps);
-      deps.out(options.output === 'json' ? json(commit) : commitText(commit));
+      print(deps, options, { item: commit, text: commitText, nameOf: ({ id }) => id });
     });
 
   withOutput(git.command('diff'))
@@ -65,7 +65,7 @@ export function addGitCommands(program: Command, deps: CliDeps): void {
       const [from, to, ...more] = what.split('..');
       const isRange = from !== undefined && to !== undefined && more.length === 0;
       const diff = isRange ? await compared({ from, to }, options, deps) : await shown(what, options, deps);
-      deps.out(options.output === 'json' ? json(diff) : patchText(diff));
+      print<FilePatches>(deps, options, { item: diff, text: patchText, nameOf: () => what });
     });
 
   withOutput(git.command('blame-intent'))
@@ -83,17 +83,17 @@ export function addGitCommands(program: Command, deps: CliDeps): void {
       const query = new URLSearchParams({ cluster, namespace, name, kind: options.kind });
       const path = `/repositories/${encodeURIComponent(repository)}/blame?${query.toString()}`;
       const blame = await callControlPlane<Blame>(options, deps, 'GET', path);
-      deps.out(options.output === 'json' ? json(blame) : blameText(blame));
+      print(deps, options, { item: blame, text: blameText, nameOf: () => object });
     });
 }
 
 function withOutput(command: Command): Command {
-  return withConnection(command)
-    .option(
+  return addOutput(
+    withConnection(command).option(
       '-r, --repository <name>',
       `the repository; default: the cluster's or the intent's, else ${DEFAULT_REPOSITORY}`,
-    )
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'));
+    ),
+  );
 }
 
 async function commits(options: LogOptions, deps: CliDeps): Promise<readonly ListedCommit[]> {
@@ -191,8 +191,4 @@ function objectIn(text: string): { readonly namespace: string; readonly name: st
 function count(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('A whole number from 1 on is expected.');
   return Number(text);
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

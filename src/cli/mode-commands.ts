@@ -8,14 +8,15 @@ import { followSwitch } from './follow-switch.ts';
 import { printable } from './git-views.ts';
 import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { listAll } from './list-all.ts';
-import { planText, switchesTable, switchText, type PlannedSwitch, type ShownSwitch } from './mode-text.ts';
+import { addOutput, documentText, isDocument, print, type OutputOptions } from './output.ts';
+import { planText, SWITCH_COLUMNS, switchText, type PlannedSwitch, type ShownSwitch } from './mode-text.ts';
 
 const MODES = ['pull', 'push', 'gitops'] as const;
 /** Probes ask an API server or a Git host, each with a limit of its own. */
 const PROBE_TIMEOUT_MS = 120_000;
 const DEFAULT_WAIT_SECONDS = 3600;
 
-interface ModeOptions extends ConnectionOptions, Confirmation {
+interface ModeOptions extends ConnectionOptions, Confirmation, OutputOptions {
   readonly dryRun?: boolean;
   readonly kubeconfig?: string;
   readonly repository?: string;
@@ -23,7 +24,6 @@ interface ModeOptions extends ConnectionOptions, Confirmation {
   readonly closeProposals?: boolean;
   readonly wait?: boolean;
   readonly timeout: number;
-  readonly output: 'text' | 'json';
 }
 
 interface CancelOptions extends ConnectionOptions {
@@ -36,11 +36,11 @@ interface Answer<T> {
   readonly warnings?: readonly string[];
 }
 
-type Output = ConnectionOptions & { readonly output: 'text' | 'json' };
+type Output = ConnectionOptions & OutputOptions;
 
 /** `servicectl clusters mode|mode-switches|cancel-mode-switch` */
 export function addModeCommands(clusters: Command, deps: CliDeps): void {
-  withConfirmation(withConnection(clusters.command('mode')))
+  addOutput(withConfirmation(withConnection(clusters.command('mode'))))
     .argument('<cluster>', 'slug or id')
     .argument('<mode>', MODES.join(', '), modeIn)
     .description('moves a cluster to another mode, with the same objects and a way back; see docs/modes.md')
@@ -51,16 +51,14 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
     .option('--close-proposals', 'ends the proposals that are open: their intents are not carried out')
     .option('--wait', 'follows the switch to its end: exits with 0 when it is active, with 1 when it was rolled back')
     .addOption(timeoutOption())
-    .addOption(outputOption())
     .action(async (cluster: string, mode: string, options: ModeOptions) => {
       await switchMode(cluster, mode, options, deps);
     });
 
-  withConnection(clusters.command('mode-switches'))
+  addOutput(withConnection(clusters.command('mode-switches')))
     .argument('<cluster>', 'slug or id')
     .argument('[switch]', 'id of one of them: prints all of it')
     .description('prints the switches of mode of a cluster, the newest first')
-    .addOption(outputOption())
     .action(async (cluster: string, id: string | undefined, options: Output) => {
       if (id !== undefined) {
         const path = `${at(cluster)}/mode-switches/${encodeURIComponent(id)}`;
@@ -73,11 +71,11 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
               )
             : error;
         });
-        deps.out(options.output === 'json' ? json(one) : switchText(one));
+        print(deps, options, { item: one, text: switchText, nameOf: () => one.id });
         return;
       }
       const items = await listAll<ShownSwitch>(options, deps, `${at(cluster)}/mode-switches`);
-      deps.out(options.output === 'json' ? json({ items }) : switchesTable(items));
+      print(deps, options, { items, columns: SWITCH_COLUMNS, nameOf: (one) => one.id });
     });
 
   withConnection(clusters.command('cancel-mode-switch'))
@@ -104,7 +102,7 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
         deps.out(`To follow it: ${whereOf(one)}\n`);
         return;
       }
-      const ended = await follow(one, { ...options, output: 'text' }, deps);
+      const ended = await follow(one, { ...options, output: 'table' }, deps);
       if (ended.state === 'rolled-back') return;
       if (ended.state === 'active') throw new CliError(EXIT.failed, `${ended.id} was active before it was cancelled`);
       throw stillGoing(ended, options.timeout);
@@ -118,7 +116,7 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
   if (options.dryRun === true || options.yes !== true) {
     const answer = await callControlPlane<Answer<PlannedSwitch>>(call, deps, 'POST', path, { ...body, dryRun: true });
     const { switch: planned } = answer;
-    deps.out(options.output === 'json' ? json(planned) : planText(planned));
+    print(deps, options, { item: planned, text: planText, nameOf: ({ clusterSlug }) => clusterSlug });
     warn(answer, deps);
     if (options.dryRun !== true) confirm(options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
     if (planned.plan.wouldStart) return;
@@ -129,11 +127,11 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
   warn(answer, deps);
   if (options.wait !== true) {
     const text = `${started.id}: ${started.state}\nTo follow it: ${whereOf(started)}\n`;
-    deps.out(options.output === 'json' ? json(started) : text);
+    print(deps, options, { item: started, text: () => text, nameOf: ({ id }) => id });
     return;
   }
   const ended = await follow(started, options, deps);
-  if (options.output === 'json') deps.out(json(ended));
+  if (isDocument(options.output)) deps.out(documentText(ended, options.output));
   if (ended.state === 'active') return;
   if (ended.state === 'rolled-back') {
     // The last step has said why.
@@ -155,8 +153,8 @@ async function follow(
   const path = `${at(clusterId)}/mode-switches/${encodeURIComponent(id)}`;
   return await followSwitch({
     read: async () => await callControlPlane<ShownSwitch>(options, deps, 'GET', path),
-    // Of JSON there is one value, at the end.
-    say: options.output === 'json' ? deps.err : deps.out,
+    // Of a document there is one, at the end.
+    say: isDocument(options.output) ? deps.err : deps.out,
     clock: deps.clock ?? systemClock,
     timeoutMs: options.timeout * 1000,
   });
@@ -210,12 +208,4 @@ function timeoutOption(): Option {
   return new Option('--timeout <seconds>', 'with --wait: how long; the switch itself goes on')
     .argParser(seconds)
     .default(DEFAULT_WAIT_SECONDS);
-}
-
-function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

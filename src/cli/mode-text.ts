@@ -1,5 +1,7 @@
 import { printable } from './git-views.ts';
 import { probeRows, type ShownProbe } from './probe-text.ts';
+import { toneOf } from './colours.ts';
+import type { Column } from './output.ts';
 import { textTable } from './text-table.ts';
 
 interface NamedObject {
@@ -70,19 +72,20 @@ const WIDTH = 13;
 const MAX_WHY = 80;
 
 /** The switches of a cluster, a line each. */
-export function switchesTable(switches: readonly ShownSwitch[]): string {
-  const rows = switches.map((one) => [
-    one.id,
-    `${one.from} → ${one.to}`,
-    one.state,
-    `${one.objects.confirmed}/${one.objects.total}`,
-    one.requestedBy,
-    one.requestedAt,
-    one.finishedAt ?? '-',
-    short(one.reason ?? (one.waitingFor === undefined ? '-' : `waiting for ${one.waitingFor}`)),
-  ]);
-  return printable(textTable([['ID', 'MODE', 'STATE', 'CONFIRMED', 'BY', 'REQUESTED', 'FINISHED', 'WHY'], ...rows]));
-}
+export const SWITCH_COLUMNS: readonly Column<ShownSwitch>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'MODE', value: ({ from, to }) => `${from} → ${to}` },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => toneOf(state) },
+  { header: 'CONFIRMED', value: ({ objects }) => `${objects.confirmed}/${objects.total}` },
+  { header: 'BY', value: ({ requestedBy }) => requestedBy },
+  { header: 'REQUESTED', value: ({ requestedAt }) => requestedAt },
+  { header: 'FINISHED', value: ({ finishedAt }) => finishedAt },
+  { header: 'EPOCH', value: ({ epoch }) => epoch, isWide: true },
+  {
+    header: 'WHY',
+    value: ({ reason, waitingFor }) => short(reason ?? (waitingFor === undefined ? '-' : `waiting for ${waitingFor}`)),
+  },
+];
 
 function short(text: string): string {
   return text.length > MAX_WHY ? `${text.slice(0, MAX_WHY - 1)}…` : text;

@@ -1,6 +1,7 @@
-import { Argument, Option, type Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { addOutput, print, type OutputOptions } from './output.ts';
 
 interface Moved {
   readonly from: string;
@@ -10,9 +11,8 @@ interface Moved {
   readonly collisions?: readonly string[];
 }
 
-interface MoveOptions extends ConnectionOptions {
+interface MoveOptions extends ConnectionOptions, OutputOptions {
   readonly dryRun?: boolean;
-  readonly output: 'text' | 'json';
 }
 
 /** A repository of thousands of clusters. */
@@ -23,11 +23,10 @@ export function addMoveLayoutCommand(program: Command, deps: CliDeps): void {
   const repositories =
     program.commands.find((command) => command.name() === 'repositories') ??
     program.command('repositories').description('the Git repositories of your organization');
-  withConnection(repositories.command('move-layout'))
+  addOutput(withConnection(repositories.command('move-layout')))
     .argument('<name>', 'of the repository')
     .addArgument(new Argument('<layout>', 'the new one').choices(['flat', 'sharded']))
     .option('--dry-run', 'says what it would do, and what is in the way')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
     .description(
       "moves every cluster's directory to its place in the other layout, in one commit that changes nothing in them",
     )
@@ -35,7 +34,7 @@ export function addMoveLayoutCommand(program: Command, deps: CliDeps): void {
       const path = `/repositories/${encodeURIComponent(name)}/layout`;
       const connection = { ...options, timeoutMs: TIMEOUT_MS };
       const moved = await callControlPlane<Moved>(connection, deps, 'POST', path, { layout, dryRun });
-      deps.out(output === 'json' ? `${JSON.stringify(moved, null, 2)}\n` : inWords(name, moved));
+      print(deps, { output }, { item: moved, text: () => inWords(name, moved), nameOf: () => name });
     });
 }
 

@@ -11,21 +11,22 @@ import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
 import { neededText } from './needed-text.ts';
 import { collectParameter, durationIn, targetIn, typedParameters } from './operation-parameters.ts';
-import { ENDED, operationTable, operationText, type ShownOperation } from './operation-text.ts';
+import { ENDED, OPERATION_COLUMNS, operationText, type ShownOperation } from './operation-text.ts';
+import { addOutput, documentText, isDocument, print, type OutputOptions } from './output.ts';
 import type { ShownTemplate } from './template-commands.ts';
 
 /** Longest name of an operation. */
 const MAX_NAME = 53;
 const DEFAULT_WAIT_SECONDS = 3600;
 
-type Output = ConnectionOptions & { readonly output: 'table' | 'text' | 'json' };
+type Output = ConnectionOptions & OutputOptions;
 
 interface WaitOptions extends ConnectionOptions {
   readonly wait?: boolean;
   readonly timeout: number;
 }
 
-interface RunOptions extends WaitOptions {
+interface RunOptions extends WaitOptions, OutputOptions {
   readonly namespace: string;
   readonly name?: string;
   readonly param?: readonly (readonly [string, string])[];
@@ -35,7 +36,6 @@ interface RunOptions extends WaitOptions {
   readonly target?: ReturnType<typeof targetIn>;
   readonly reason?: string;
   readonly dryRun?: boolean;
-  readonly output: 'text' | 'json';
 }
 
 interface DryRun {
@@ -57,7 +57,7 @@ interface Cancelled {
 export function addOperationCommands(program: Command, deps: CliDeps): Command {
   const operations = program.command('operations').description('day-two work on clusters: run, follow and cancel it');
 
-  withWait(withConnection(operations.command('run')))
+  addOutput(withWait(withConnection(operations.command('run'))))
     .argument('<cluster>', 'slug or id')
     .argument('<template>', 'operation template; see servicectl templates list')
     .description('asks a cluster to run an operation; see docs/operation-templates.md')
@@ -75,15 +75,13 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
     .addOption(new Option('--target <kind/name>', 'what it works on, such as Deployment/web').argParser(targetIn))
     .option('--reason <text>', 'why, for the audit log')
     .option('--dry-run', 'says everything that it would be refused for, and does nothing')
-    .addOption(outputOption())
     .action(async (cluster: string, template: string, options: RunOptions) => {
       await run(cluster, template, options, deps);
     });
 
-  withConnection(operations.command('list'))
+  addOutput(withConnection(operations.command('list')))
     .argument('[cluster]', 'slug or id (default: all clusters)')
     .description('prints the operations that were asked for, the newest first')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
     .action(async (cluster: string | undefined, options: Output) => {
       const clusters = cluster === undefined ? await slugs(options, deps) : [cluster];
       const items: ShownOperation[] = [];
@@ -93,16 +91,15 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
         );
       }
       items.sort((a, b) => (a.requestedAt === b.requestedAt ? 0 : a.requestedAt < b.requestedAt ? 1 : -1));
-      deps.out(options.output === 'json' ? json({ items }) : operationTable(items));
+      print(deps, options, { items, columns: OPERATION_COLUMNS, nameOf: ({ id }) => id });
     });
 
-  withConnection(operations.command('show'))
+  addOutput(withConnection(operations.command('show')))
     .argument('<operation>', 'id of its intent; see servicectl operations list')
     .description('prints an operation with its conditions, times and intents')
-    .addOption(outputOption())
     .action(async (id: string, options: Output) => {
       const operation = await callControlPlane<ShownOperation>(options, deps, 'GET', at(id));
-      deps.out(options.output === 'json' ? json(operation) : operationText(operation));
+      print(deps, options, { item: operation, text: operationText, nameOf: () => operation.id });
     });
 
   withWait(withConnection(operations.command('cancel')))
@@ -151,15 +148,18 @@ async function run(cluster: string, template: string, options: RunOptions, deps:
       return;
     }
     const { id } = await callControlPlane<{ readonly id: string }>(options, deps, 'POST', path, body);
-    const say = options.output === 'json' ? deps.err : deps.out;
+    const { output } = options;
+    // Of a document there is one, at the end.
+    const say = isDocument(output) || output === 'name' ? deps.err : deps.out;
     say(`${id}: ${namespace}/${body.name} is asked for\n`);
+    if (output === 'name') deps.out(`${id}\n`);
     if (options.wait !== true) {
-      if (options.output === 'json') deps.out(json(await callControlPlane(options, deps, 'GET', at(id))));
+      if (isDocument(output)) deps.out(documentText(await callControlPlane(options, deps, 'GET', at(id)), output));
       else say(`To follow it: servicectl operations show ${id}\n`);
       return;
     }
     const ended = await follow(id, options, deps, say);
-    if (options.output === 'json') deps.out(json(ended));
+    if (isDocument(output)) deps.out(documentText(ended, output));
     if (ended.phase !== 'Succeeded') throw notAsMeant(ended, options.timeout);
   } catch (error) {
     throw inPlaces(error, file, template);
@@ -182,7 +182,7 @@ async function typedBy(
 
 function tellDryRun(answer: DryRun, { output }: RunOptions, deps: CliDeps): void {
   const { violations, approval, manifest } = answer;
-  if (output === 'json') deps.out(json(answer));
+  if (isDocument(output)) deps.out(documentText(answer, output));
   else {
     for (const { path, message } of violations) deps.out(printable(`${path}: ${message}\n`));
     if (violations.length === 0) deps.out(manifest ?? '');
@@ -250,14 +250,6 @@ function withWait(command: Command): Command {
     );
 }
 
-function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
-}
-
 function at(id: string): string {
   return `/operations/${encodeURIComponent(id)}`;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

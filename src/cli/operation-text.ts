@@ -1,5 +1,7 @@
+import { toneOf, type Paint } from './colours.ts';
 import { durationText } from './duration-text.ts';
 import { printable } from './git-views.ts';
+import { factsText, type Column, type Fact } from './output.ts';
 import { textTable } from './text-table.ts';
 
 /** An operation as the admin API shows it. */
@@ -38,26 +40,26 @@ export interface ShownOperation {
 
 export const ENDED: readonly string[] = ['Succeeded', 'Failed', 'Cancelled'];
 
-export function operationTable(items: readonly ShownOperation[]): string {
-  const rows = items.map(({ id, clusterSlug, namespace, name, template, phase, requestedBy, requestedAt }) => [
-    id,
-    clusterSlug,
-    `${namespace}/${name}`,
-    template,
-    phase,
-    requestedBy,
-    requestedAt,
-  ]);
-  return printable(textTable([['ID', 'CLUSTER', 'NAME', 'TEMPLATE', 'PHASE', 'BY', 'AT'], ...rows]));
-}
+export const OPERATION_COLUMNS: readonly Column<ShownOperation>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'CLUSTER', value: ({ clusterSlug }) => clusterSlug },
+  { header: 'NAME', value: ({ namespace, name }) => `${namespace}/${name}` },
+  { header: 'TEMPLATE', value: ({ template }) => template },
+  { header: 'PHASE', value: ({ phase }) => phase, tone: ({ phase }) => toneOf(phase) },
+  { header: 'BY', value: ({ requestedBy }) => requestedBy },
+  { header: 'AT', value: ({ requestedAt }) => requestedAt },
+  { header: 'STARTED', value: ({ startedAt }) => startedAt, isWide: true },
+  { header: 'FINISHED', value: ({ finishedAt }) => finishedAt, isWide: true },
+  { header: 'BECAUSE', value: ({ requestReason }) => requestReason, isWide: true },
+];
 
-export function operationText(operation: ShownOperation): string {
+export function operationText(operation: ShownOperation, { paint }: { readonly paint?: Paint } = {}): string {
   const { targetRef, deadlineSeconds, ttlSecondsAfterFinished, parameters, conditions, intents } = operation;
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly Fact[] = [
     ['name', `${operation.namespace}/${operation.name}`],
     ['cluster', operation.clusterSlug],
     ['template', operation.template],
-    ['phase', operation.phase],
+    ['phase', operation.phase, toneOf(operation.phase)],
     ['target', targetRef === undefined ? undefined : `${targetRef.kind}/${targetRef.name}`],
     ['parameters', parameters === undefined ? undefined : JSON.stringify(parameters)],
     ['deadline', deadlineSeconds === undefined ? undefined : durationText(deadlineSeconds)],
@@ -67,7 +69,6 @@ export function operationText(operation: ShownOperation): string {
     ['started', operation.startedAt],
     ['finished', operation.finishedAt],
   ];
-  const head = facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(10)} ${value}\n`]));
   const told = conditions.map(({ type, status, reason = '', message = '', lastTransitionTime = '' }) => [
     `  ${type}=${status}`,
     reason,
@@ -81,15 +82,10 @@ export function operationText(operation: ShownOperation): string {
     state,
     reason,
   ]);
-  return printable(
-    [
-      ...head,
-      'conditions\n',
-      told.length === 0 ? '  none told yet\n' : textTable(told),
-      'intents\n',
-      textTable(asked),
-    ].join(''),
+  const rest = printable(
+    ['conditions\n', told.length === 0 ? '  none told yet\n' : textTable(told), 'intents\n', textTable(asked)].join(''),
   );
+  return `${factsText(facts, paint)}${rest}`;
 }
 
 /** Where it stands, as one line; another line means that it moved. */

@@ -24,7 +24,8 @@ export interface Column<T> {
 
 interface ShownList<T> {
   readonly items: readonly T[];
-  readonly columns: readonly Column<T>[];
+  /** Or the whole list in words, such as a log. */
+  readonly columns: readonly Column<T>[] | ((items: readonly T[]) => string);
   readonly nameOf: (item: T) => string;
   /** Said on standard error where there is none, such as how to get one. */
   readonly empty?: string;
@@ -65,7 +66,8 @@ export function print<T>(
     deps.out(shown.text(shown.item, { isWide, paint }));
     return;
   }
-  deps.out(tableText(shown.items, shown.columns, { isWide, paint }));
+  const { items, columns } = shown;
+  deps.out(typeof columns === 'function' ? columns(items) : tableText(items, columns, { isWide, paint }));
   if (shown.items.length === 0 && shown.empty !== undefined) deps.err(`${shown.empty}\n`);
 }
 
@@ -95,7 +97,7 @@ export function tableText<T>(
 }
 
 /** A label, its value, and what its colour says. */
-export type Fact = readonly [label: string, value: string | number | undefined, tone?: Tone];
+export type Fact = readonly [label: string, value: string | number | undefined, tone?: Tone | undefined];
 
 /** A line for each fact; one without a value is left out. */
 export function factsText(facts: readonly Fact[], paint: Paint = (_, text) => text): string {

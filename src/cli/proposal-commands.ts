@@ -4,7 +4,8 @@ import { CliError, EXIT } from './cli-error.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
-import { diffText, proposalTable, proposalText, type ListedProposal, type ShownDiff } from './proposal-text.ts';
+import { addOutput, print, type OutputOptions } from './output.ts';
+import { diffText, PROPOSAL_COLUMNS, proposalText, type ListedProposal, type ShownDiff } from './proposal-text.ts';
 
 const STATES = ['open', 'merging', 'merged', 'rejected', 'superseded', 'failed'] as const;
 
@@ -13,7 +14,7 @@ interface ActOptions extends ConnectionOptions {
   readonly revision?: number;
 }
 
-type Output = ConnectionOptions & { readonly output: 'text' | 'json' };
+type Output = ConnectionOptions & OutputOptions;
 
 /** What each act does, and what is said when it is done. */
 const ACTS = {
@@ -30,44 +31,37 @@ const ACTS = {
 export function addProposalCommands(program: Command, deps: CliDeps): void {
   const proposals = program.command('proposals').description('intents that wait for approval, and what became of them');
 
-  withConnection(proposals.command('list'))
+  addOutput(withConnection(proposals.command('list')))
     .description('prints the proposals, the newest first: those that are open, unless another state is asked for')
     .option('--cluster <cluster>', 'of one cluster alone: slug or id')
     .addOption(new Option('--state <state>', 'in one state').choices([...STATES, 'all']).default('open'))
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
-    .action(
-      async (
-        options: ConnectionOptions & {
-          readonly cluster?: string;
-          readonly state: string;
-          readonly output: 'table' | 'json';
-        },
-      ) => {
-        const query = new URLSearchParams();
-        if (options.cluster !== undefined) query.set('cluster', options.cluster);
-        if (options.state !== 'all') query.set('state', options.state);
-        const text = query.size === 0 ? '' : `?${query.toString()}`;
-        const items = await listAll<ListedProposal>(options, deps, `/proposals${text}`);
-        deps.out(options.output === 'json' ? json({ items }) : proposalTable(items));
-      },
-    );
-
-  withConnection(proposals.command('show'))
-    .argument('<proposal>', 'id; see servicectl proposals list')
-    .description('prints a proposal with its approvals, reviews and what it changes')
-    .addOption(outputOption())
-    .action(async (id: string, options: Output) => {
-      const proposal = await callControlPlane<ListedProposal>(options, deps, 'GET', at(id));
-      deps.out(options.output === 'json' ? json(proposal) : proposalText(proposal));
+    .action(async (options: Output & { readonly cluster?: string; readonly state: string }) => {
+      const query = new URLSearchParams();
+      if (options.cluster !== undefined) query.set('cluster', options.cluster);
+      if (options.state !== 'all') query.set('state', options.state);
+      const text = query.size === 0 ? '' : `?${query.toString()}`;
+      const items = await listAll<ListedProposal>(options, deps, `/proposals${text}`);
+      print(deps, options, { items, columns: PROPOSAL_COLUMNS, nameOf: ({ id }) => id });
     });
 
-  withConnection(proposals.command('diff'))
+  addOutput(withConnection(proposals.command('show')))
+    .argument('<proposal>', 'id; see servicectl proposals list')
+    .description('prints a proposal with its approvals, reviews and what it changes')
+    .action(async (id: string, options: Output) => {
+      const proposal = await callControlPlane<ListedProposal>(options, deps, 'GET', at(id));
+      print(deps, options, { item: proposal, text: proposalText, nameOf: ({ id }) => id });
+    });
+
+  addOutput(withConnection(proposals.command('diff')))
     .argument('<proposal>', 'id; see servicectl proposals list')
     .description('prints what a proposal changes as a unified diff, which patch and editors read')
-    .addOption(outputOption())
     .action(async (id: string, options: Output) => {
       const diff = await callControlPlane<ShownDiff>(options, deps, 'GET', `${at(id)}/diff`);
-      deps.out(options.output === 'json' ? json(diff) : diffText(diff, deps.isTerminal === true));
+      print(deps, options, {
+        item: diff,
+        text: (shown) => diffText(shown, deps.isColoured === true),
+        nameOf: () => id,
+      });
     });
 
   for (const [verb, { does }] of Object.entries(ACTS)) {
@@ -124,14 +118,6 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
-}
-
 function at(id: string): string {
   return `/proposals/${encodeURIComponent(id)}`;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
+import { toneOf, type Paint } from './colours.ts';
 import { printable } from './git-views.ts';
-import { textTable } from './text-table.ts';
+import { factsText, type Column } from './output.ts';
 
 /** A proposal as the admin API shows it, as far as it is printed. */
 export interface ListedProposal {
@@ -42,40 +43,40 @@ export interface ShownDiff {
   }[];
 }
 
-export function proposalTable(items: readonly ListedProposal[]): string {
-  const table = textTable([
-    ['ID', 'CLUSTER', 'STATE', 'REV', 'APPROVALS', 'AUTHOR', 'TITLE'],
-    ...items.map(({ id, clusterSlug, state, revision, approvals, author, title }) => [
-      id,
-      clusterSlug,
-      state,
-      String(revision),
-      `${approvals.given.length}/${approvals.required.count}`,
-      author,
-      title,
-    ]),
-  ]);
-  return printable(table);
-}
+export const PROPOSAL_COLUMNS: readonly Column<ListedProposal>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'CLUSTER', value: ({ clusterSlug }) => clusterSlug },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => toneOf(state) },
+  { header: 'REV', value: ({ revision }) => revision },
+  { header: 'APPROVALS', value: ({ approvals: { given, required } }) => `${given.length}/${required.count}` },
+  { header: 'AUTHOR', value: ({ author }) => author },
+  { header: 'CREATED', value: ({ createdAt }) => createdAt, isWide: true },
+  { header: 'INTENT', value: ({ intentId }) => intentId, isWide: true },
+  { header: 'REPOSITORY', value: ({ repository }) => repository, isWide: true },
+  { header: 'TITLE', value: ({ title }) => title },
+];
 
-export function proposalText(proposal: ListedProposal): string {
+export function proposalText(proposal: ListedProposal, { paint }: { readonly paint?: Paint } = {}): string {
   const { given, required, missing } = proposal.approvals;
   const roles = Object.entries(missing.roles).map(([role, count]) => `${count} of role ${role}`);
   const missingText = [...(missing.count === 0 ? [] : [String(missing.count)]), ...roles].join(', ');
-  const lines: readonly (readonly [string, string | undefined])[] = [
-    ['title', proposal.title],
-    ['state', proposal.closeReason === undefined ? proposal.state : `${proposal.state}: ${proposal.closeReason}`],
-    ['revision', String(proposal.revision)],
-    ['cluster', proposal.clusterSlug],
-    ['author', proposal.author],
-    ['intent', proposal.intentId],
-    ['approvals', `${given.length} of ${required.count}${given.length === 0 ? '' : ` (${given.join(', ')})`}`],
-    ['missing', missingText === '' ? undefined : missingText],
-    ['branch', `${proposal.branch} of ${proposal.repository}`],
-    ['request', proposal.hostUrl],
-    ['merged as', proposal.mergedCommit],
-  ];
-  const head = lines.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(10)} ${value}\n`]));
+  const { state, closeReason } = proposal;
+  const head = factsText(
+    [
+      ['title', proposal.title],
+      ['state', closeReason === undefined ? state : `${state}: ${closeReason}`, toneOf(state)],
+      ['revision', proposal.revision],
+      ['cluster', proposal.clusterSlug],
+      ['author', proposal.author],
+      ['intent', proposal.intentId],
+      ['approvals', `${given.length} of ${required.count}${given.length === 0 ? '' : ` (${given.join(', ')})`}`],
+      ['missing', missingText === '' ? undefined : missingText],
+      ['branch', `${proposal.branch} of ${proposal.repository}`],
+      ['request', proposal.hostUrl],
+      ['merged as', proposal.mergedCommit],
+    ],
+    paint,
+  );
   const files = proposal.blobs.map(({ path, before, after }) => {
     return `  ${before === undefined ? 'adds   ' : after === undefined ? 'deletes' : 'changes'} ${path}\n`;
   });
@@ -83,7 +84,7 @@ export function proposalText(proposal: ListedProposal): string {
     const counts = droppedAt === undefined ? '' : ', which no longer counts';
     return `  ${at} ${actor}: ${kind} of revision ${revision}${counts}${comment === undefined ? '' : `: ${comment}`}\n`;
   });
-  return printable([...head, ...files, ...reviews].join(''));
+  return `${head}${printable([...files, ...reviews].join(''))}`;
 }
 
 /** @param colours for a terminal, which gets nothing to act on; what a program reads is as it is */

@@ -6,6 +6,8 @@ import { callControlPlane, withConnection, type ConnectionOptions } from './conn
 import { printable } from './git-views.ts';
 import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { manifestOutput } from './print-manifest.ts';
+import { toneOf, type Paint } from './colours.ts';
+import { addOutput, factsText, print, type Fact, type OutputOptions } from './output.ts';
 import { probeRows, type ShownProbe } from './probe-text.ts';
 import { textTable } from './text-table.ts';
 
@@ -35,8 +37,7 @@ interface AccessOptions extends ConnectionOptions {
   readonly tokenSecret?: boolean;
 }
 
-interface CredentialOptions extends ConnectionOptions {
-  readonly output: 'text' | 'json';
+interface CredentialOptions extends ConnectionOptions, OutputOptions {
   readonly kubeconfig?: string;
   readonly probe?: boolean;
 }
@@ -68,21 +69,28 @@ export function addPushCommands(clusters: Command, deps: CliDeps): void {
       deps.err(`servicectl: ${slug} has no allowed namespace: there is no binding, and nothing can be delivered\n`);
     });
 
-  withConnection(clusters.command('push-credential'))
+  addOutput(withConnection(clusters.command('push-credential')))
     .argument('<cluster>', 'slug or id, in push mode')
     .description('shows what the control plane writes with in push mode, gives it another kubeconfig, or probes it')
     .option('--kubeconfig <file>', 'is probed and taken from now on; - reads it from standard input')
     .addOption(
       new Option('--probe', 'looks whether all is as it must be; exits with 1 where it is not').conflicts('kubeconfig'),
     )
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
     .action(async (cluster: string, { output, kubeconfig, probe, ...options }: CredentialOptions) => {
       const found = await act(cluster, { kubeconfig, probe }, options, deps);
       const { push } = found;
       if (push === undefined) {
         throw new CliError(EXIT.failed, `${found.slug} is in ${found.connectivityMode} mode, which needs none`);
       }
-      deps.out(output === 'json' ? `${JSON.stringify(push, null, 2)}\n` : pushText(found.slug, push));
+      print(
+        deps,
+        { output },
+        {
+          item: push,
+          text: (shown, { paint }) => pushText(found.slug, shown, paint),
+          nameOf: () => found.slug,
+        },
+      );
       const isAsked = probe === true || kubeconfig !== undefined;
       if (isAsked && push.probe?.ok !== true) {
         const why = kubeconfig === undefined ? 'is not as it must be' : 'is taken, and is not as it must be yet';
@@ -111,7 +119,7 @@ async function read(cluster: string, options: ConnectionOptions, deps: CliDeps):
   return await callControlPlane<PushCluster>(options, deps, 'GET', `/clusters/${encodeURIComponent(cluster)}`);
 }
 
-function pushText(slug: string, push: NonNullable<PushCluster['push']>): string {
+function pushText(slug: string, push: NonNullable<PushCluster['push']>, paint: Paint): string {
   if (push.state === 'missing') {
     const make = `servicectl clusters push-access ${slug} -o script`;
     const give = `servicectl clusters push-credential ${slug} --kubeconfig FILE`;
@@ -124,17 +132,17 @@ function pushText(slug: string, push: NonNullable<PushCluster['push']>): string 
       : renewable
         ? `by itself, next at ${renewAt ?? '-'}`
         : 'by a person';
-  const facts = [
-    ['state', push.reach === undefined ? state : `${state}: ${push.reach.message}`],
+  const facts: readonly Fact[] = [
+    ['state', push.reach === undefined ? state : `${state}: ${push.reach.message}`, toneOf(state)],
     ['server', server],
     ['user', user],
     ['expires', expiresAt],
     ['renewed', renewed],
-    ...(renewalFault === undefined ? [] : [['not renewed', renewalFault]]),
+    ['not renewed', renewalFault, 'bad'],
   ];
-  const lines = facts.map(([label = '', value = '']) => `${label.padEnd(11)} ${value}\n`).join('');
+  const lines = factsText(facts, paint);
   const { probe } = push;
-  if (probe === undefined) return printable(lines);
+  if (probe === undefined) return lines;
   const table = textTable([[`PROBE (${probe.at})`, 'RESULT', 'MESSAGE'], ...probeRows(probe.probes)]);
-  return printable(`${lines}\n${table}`);
+  return `${lines}\n${printable(table)}`;
 }

@@ -4,8 +4,9 @@ import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { listAll } from './list-all.ts';
+import { toneOf, type Paint } from './colours.ts';
+import { addOutput, factsText, isDocument, print, type Column, type Fact, type OutputOptions } from './output.ts';
 import { readInput } from './read-input.ts';
-import { textTable } from './text-table.ts';
 
 interface Credential {
   readonly kind: string;
@@ -28,8 +29,7 @@ interface Changed {
   readonly webhookSecret?: string;
 }
 
-type Output = { readonly output: 'text' | 'json' };
-interface FileOptions extends ConnectionOptions, Output {
+interface FileOptions extends ConnectionOptions, OutputOptions {
   readonly file: string;
 }
 
@@ -37,27 +37,26 @@ interface FileOptions extends ConnectionOptions, Output {
 export function addRepositoryCommands(program: Command, deps: CliDeps): void {
   const repositories = program.command('repositories').description('where clusters in gitops mode are written to');
 
-  withConnection(repositories.command('list'))
+  addOutput(withConnection(repositories.command('list')))
     .description('prints the repositories: host, whether they can be written, and when their credentials end')
-    .addOption(outputOption())
-    .action(async (options: ConnectionOptions & Output) => {
+    .action(async (options: ConnectionOptions & OutputOptions) => {
       const items = await listAll<Repository>(options, deps, '/repositories?limit=500');
-      deps.out(options.output === 'json' ? json({ items }) : table(items));
+      print(deps, options, { items, columns: COLUMNS, nameOf: ({ name }) => name });
     });
 
-  withConnection(repositories.command('get'))
+  addOutput(withConnection(repositories.command('show')))
+    .alias('get')
     .argument('<name>', 'of the repository')
     .description('prints one repository, without any secret of it')
-    .addOption(outputOption())
-    .action(async (name: string, options: ConnectionOptions & Output) => {
-      show(await callControlPlane<Repository>(options, deps, 'GET', at(name)), options, deps);
+    .action(async (name: string, options: ConnectionOptions & OutputOptions) => {
+      const item = await callControlPlane<Repository>(options, deps, 'GET', at(name));
+      print(deps, options, { item, text: repositoryText, nameOf: () => name });
     });
 
-  withConnection(repositories.command('set'))
+  addOutput(withConnection(repositories.command('set')))
     .argument('<name>', "lower-case letters, digits and '-'")
     .description('registers a repository of another Git host, or changes all of one; it is tried at once')
     .addOption(fileOption('JSON with url, host, write and what else belongs to it (docs/git-hosts.md)'))
-    .addOption(outputOption())
     .action(async (name: string, options: FileOptions) => {
       changed(
         await callControlPlane<Changed>(options, deps, 'PUT', at(name), await readJson(options.file)),
@@ -66,37 +65,37 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
       );
     });
 
-  withConnection(repositories.command('credentials'))
+  addOutput(withConnection(repositories.command('credentials')))
     .argument('<name>', 'of the repository')
     .description('replaces credentials; a write credential that the host refuses is not taken, and the old one stays')
     .addOption(fileOption('JSON with write, read or api; null takes read or api away'))
-    .addOption(outputOption())
     .action(async (name: string, options: FileOptions) => {
       const path = `${at(name)}/credentials`;
       changed(await callControlPlane<Changed>(options, deps, 'PUT', path, await readJson(options.file)), options, deps);
     });
 
-  withConfirmation(withConnection(repositories.command('webhook-secret')))
+  addOutput(withConfirmation(withConnection(repositories.command('webhook-secret'))))
     .argument('<name>', 'of the repository')
     .description("makes a new secret for the host's webhook and prints it this once; the one before counts no more")
-    .addOption(outputOption())
-    .action(async (name: string, options: ConnectionOptions & Output & Confirmation) => {
+    .action(async (name: string, options: ConnectionOptions & OutputOptions & Confirmation) => {
       confirm(options, `ends the secret that the webhook of ${name} signs with; the host needs the new one at once`);
       const body = { webhookSecret: 'new' };
       const answer = await callControlPlane<Changed>(options, deps, 'PUT', `${at(name)}/credentials`, body);
       changed(answer, options, deps);
     });
 
-  withConnection(repositories.command('probe'))
+  addOutput(withConnection(repositories.command('probe')))
     .argument('<name>', 'of the repository')
     .description('looks whether the repository can be written and read, without a commit; exits with 1 where it cannot')
-    .addOption(outputOption())
-    .action(async (name: string, options: ConnectionOptions & Output) => {
+    .action(async (name: string, options: ConnectionOptions & OutputOptions) => {
       const repository = await callControlPlane<Repository>(options, deps, 'POST', `${at(name)}/probe`);
-      if (options.output === 'json') deps.out(json(repository));
       const { state = 'unknown', message = '' } = repository.probe ?? {};
-      if (state !== 'ready') throw new CliError(EXIT.failed, `${name} is ${state}: ${message}`);
-      if (options.output === 'text') deps.out(`${state}: ${message}\n`);
+      const isReady = state === 'ready';
+      // What is wrong is the error; a document is printed whatever it says.
+      if (isReady || isDocument(options.output)) {
+        print(deps, options, { item: repository, text: () => `${state}: ${message}\n`, nameOf: () => name });
+      }
+      if (!isReady) throw new CliError(EXIT.failed, `${name} is ${state}: ${message}`);
     });
 
   withConfirmation(withConnection(repositories.command('delete')))
@@ -109,45 +108,58 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
     });
 }
 
-function changed(answer: Changed, options: Output, deps: CliDeps): void {
-  if (options.output === 'json') {
-    deps.out(json(answer));
-    return;
-  }
-  show(answer.repository, options, deps);
-  if (answer.webhookSecret === undefined) return;
-  deps.out(`\nWebhook ${answer.repository.webhookUrl ?? ''} with this secret, which is shown this once:\n`);
-  deps.out(`${answer.webhookSecret}\n`);
-}
-
-function show(repository: Repository, options: Output, deps: CliDeps): void {
-  if (options.output === 'json') {
-    deps.out(json(repository));
-    return;
-  }
-  const { name, host, url, branch, webhookUrl, credentials = {}, probe } = repository;
-  const lines = [
-    ['name', name],
-    ['host', host],
-    ['url', url],
-    ['branch', branch],
-    ...(webhookUrl === undefined ? [] : [['webhook', webhookUrl]]),
-    ...Object.entries(credentials).map(([use, { kind, setAt, expiresAt }]) => [
-      `${use} credential`,
-      `${kind}, set ${setAt}${expiresAt === undefined ? '' : `, expires ${expiresAt}`}`,
-    ]),
-    ...(probe === undefined ? [] : [['probe', `${probe.state} at ${probe.at}: ${probe.message}`]]),
-  ];
-  deps.out(lines.map(([label = '', value = '']) => `${label.padEnd(18)} ${value}\n`).join(''));
-}
-
-function table(items: readonly Repository[]): string {
-  const rows = items.map(({ name, host, url, branch, credentials = {}, probe }) => {
-    const ends = Object.values(credentials).flatMap(({ expiresAt }) => expiresAt ?? []);
-    return [name, host, probe?.state ?? '-', ends.sort().at(0) ?? '-', branch, url];
+function changed(answer: Changed, options: OutputOptions, deps: CliDeps): void {
+  const { repository, webhookSecret } = answer;
+  const secret =
+    webhookSecret === undefined
+      ? ''
+      : `\nWebhook ${repository.webhookUrl ?? ''} with this secret, which is shown this once:\n${webhookSecret}\n`;
+  print(deps, options, {
+    item: answer,
+    text: (_, { paint }) => `${repositoryText(repository, { paint })}${secret}`,
+    nameOf: () => repository.name,
   });
-  return textTable([['NAME', 'HOST', 'PROBE', 'EXPIRES', 'BRANCH', 'URL'], ...rows]);
 }
+
+function repositoryText(repository: Repository, { paint }: { readonly paint: Paint }): string {
+  const { name, host, url, branch, webhookUrl, credentials = {}, probe } = repository;
+  return factsText(
+    [
+      ['name', name],
+      ['host', host],
+      ['url', url],
+      ['branch', branch],
+      ['webhook', webhookUrl],
+      ...Object.entries(credentials).map(([use, { kind, setAt, expiresAt }]): Fact => [
+        `${use} credential`,
+        `${kind}, set ${setAt}${expiresAt === undefined ? '' : `, expires ${expiresAt}`}`,
+      ]),
+      [
+        'probe',
+        probe === undefined ? undefined : `${probe.state} at ${probe.at}: ${probe.message}`,
+        toneOf(probe?.state ?? ''),
+      ],
+    ],
+    paint,
+  );
+}
+
+const COLUMNS: readonly Column<Repository>[] = [
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'HOST', value: ({ host }) => host },
+  { header: 'PROBE', value: ({ probe }) => probe?.state, tone: ({ probe }) => toneOf(probe?.state ?? '-') },
+  {
+    header: 'EXPIRES',
+    value: ({ credentials = {} }) =>
+      Object.values(credentials)
+        .flatMap(({ expiresAt }) => expiresAt ?? [])
+        .sort()
+        .at(0),
+  },
+  { header: 'BRANCH', value: ({ branch }) => branch },
+  { header: 'PROBED', value: ({ probe }) => probe?.at, isWide: true },
+  { header: 'URL', value: ({ url }) => url },
+];
 
 function fileOption(description: string): Option {
   return new Option('--file <file>', `${description}; - reads it from standard input`).makeOptionMandatory();
@@ -165,12 +177,4 @@ async function readJson(file: string): Promise<unknown> {
 
 function at(name: string): string {
   return `/repositories/${encodeURIComponent(name)}`;
-}
-
-function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text');
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -11,6 +11,7 @@ import { addCommitSigningCommands } from './commit-signing-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addTemplateCommands } from './template-commands.ts';
+import { isColoured } from './colours.ts';
 import { takeConnectionAnywhere } from './connection-anywhere.ts';
 import { addGitCommands } from './git-commands.ts';
 import { addMoveLayoutCommand } from './move-layout-command.ts';
@@ -28,8 +29,10 @@ import { addSigningKeyCommands } from './signing-key-commands.ts';
  *
  * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used
  */
-export async function servicectl(args: readonly string[], deps: CliDeps): Promise<number> {
+export async function servicectl(args: readonly string[], given: CliDeps): Promise<number> {
   const program = new Command('servicectl');
+  const colours = { isColoured: isColoured('auto', given) };
+  const deps: CliDeps = Object.defineProperty({ ...given }, 'isColoured', { get: () => colours.isColoured });
   program
     .description('installs operators and administers clusters')
     .version(`servicectl ${PROJECT_VERSION}`, '--version', 'prints the version')

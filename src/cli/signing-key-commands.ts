@@ -1,8 +1,9 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
-import { textTable } from './text-table.ts';
+import { toneOf } from './colours.ts';
+import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 
 interface ListedKey {
   readonly kid: string;
@@ -12,26 +13,28 @@ interface ListedKey {
   readonly revokedAt?: string;
 }
 
-interface ListOptions extends ConnectionOptions {
-  readonly output: 'table' | 'json';
-}
+const COLUMNS: readonly Column<ListedKey>[] = [
+  { header: 'KID', value: ({ kid }) => kid },
+  { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => toneOf(state) },
+  { header: 'CREATED', value: ({ createdAt }) => createdAt },
+  { header: 'ENDED', value: ({ retiredAt, revokedAt }) => revokedAt ?? retiredAt },
+];
 
 /** `servicectl signing-keys list|rotate|revoke` */
 export function addSigningKeyCommands(program: Command, deps: CliDeps): void {
   const keys = program.command('signing-keys').description('the keys that the control plane signs for a cluster with');
 
-  withConnection(keys.command('list'))
+  addOutput(withConnection(keys.command('list')))
     .argument('<cluster>', 'slug or id')
     .description('prints the keys of a cluster: the one that signs, those that still verify, the revoked ones')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
-    .action(async (cluster: string, options: ListOptions) => {
+    .action(async (cluster: string, options: ConnectionOptions & OutputOptions) => {
       const { items } = await callControlPlane<{ readonly items: readonly ListedKey[] }>(
         options,
         deps,
         'GET',
         at(cluster),
       );
-      deps.out(options.output === 'json' ? `${JSON.stringify({ items }, null, 2)}\n` : keyTable(items));
+      print(deps, options, { items, columns: COLUMNS, nameOf: ({ kid }) => kid });
     });
 
   withConnection(keys.command('rotate'))
@@ -58,16 +61,4 @@ export function addSigningKeyCommands(program: Command, deps: CliDeps): void {
 
 function at(cluster: string): string {
   return `/clusters/${encodeURIComponent(cluster)}/signing-keys`;
-}
-
-function keyTable(items: readonly ListedKey[]): string {
-  return textTable([
-    ['KID', 'STATE', 'CREATED', 'ENDED'],
-    ...items.map(({ kid, state, createdAt, retiredAt, revokedAt }) => [
-      kid,
-      state,
-      createdAt,
-      revokedAt ?? retiredAt ?? '-',
-    ]),
-  ]);
 }

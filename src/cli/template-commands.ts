@@ -1,5 +1,4 @@
-import { Option, type Command } from 'commander';
-import { stringify } from 'yaml';
+import type { Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
@@ -9,6 +8,8 @@ import { durationText } from './duration-text.ts';
 import { printable } from './git-views.ts';
 import { neededText } from './needed-text.ts';
 import { listAll } from './list-all.ts';
+import type { Paint } from './colours.ts';
+import { addOutput, documentText, factsText, print, type Column, type Fact, type OutputOptions } from './output.ts';
 import { textTable } from './text-table.ts';
 
 /** An operation template as the admin API shows it. */
@@ -38,7 +39,7 @@ export interface ParameterSchema {
   readonly required?: readonly string[];
 }
 
-type Output = ConnectionOptions & { readonly output: 'table' | 'text' | 'json' | 'yaml' };
+type Output = ConnectionOptions & OutputOptions;
 
 /** `servicectl templates list|show|put|delete` */
 export function addTemplateCommands(program: Command, deps: CliDeps): void {
@@ -46,25 +47,20 @@ export function addTemplateCommands(program: Command, deps: CliDeps): void {
     .command('templates')
     .description('operation templates: those that are built in, and those of your organization');
 
-  withConnection(templates.command('list'))
+  addOutput(withConnection(templates.command('list')))
     .description('prints name, what it runs, deadline and approvals of each operation template')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json']).default('table'))
     .action(async (options: Output) => {
       const items = await listAll<ShownTemplate>(options, deps, '/operation-templates');
-      deps.out(options.output === 'json' ? json({ items }) : templateTable(items));
+      print(deps, options, { items, columns: COLUMNS, nameOf: ({ name }) => name });
     });
 
-  withConnection(templates.command('show'))
+  addOutput(withConnection(templates.command('show')))
     .argument('<template>', 'its name')
     .description('prints one template with its parameters; what -o yaml prints of your own can be edited and put')
-    .addOption(
-      new Option('-o, --output <format>', 'how it is printed').choices(['text', 'yaml', 'json']).default('text'),
-    )
     .action(async (name: string, options: Output) => {
       const template = await callControlPlane<ShownTemplate>(options, deps, 'GET', at(name));
-      const { output } = options;
-      if (output === 'json') deps.out(json(template));
-      else deps.out(output === 'yaml' ? stringify(documentOf(template)) : templateText(template));
+      if (options.output === 'yaml') deps.out(documentText(documentOf(template), 'yaml'));
+      else print(deps, options, { item: template, text: templateText, nameOf: () => name });
     });
 
   withConnection(templates.command('put'))
@@ -128,21 +124,20 @@ function documentOf(template: ShownTemplate): Record<string, unknown> {
   };
 }
 
-function templateTable(items: readonly ShownTemplate[]): string {
-  const rows = items.map(({ name, isBuiltIn, runs, deadlineSeconds, retries, approval, description = '' }) => [
-    name,
-    isBuiltIn ? 'built in' : runs,
-    durationText(deadlineSeconds),
-    String(retries),
-    approval === undefined ? '-' : neededText(approval),
-    description,
-  ]);
-  return printable(textTable([['NAME', 'RUNS', 'DEADLINE', 'RETRIES', 'APPROVALS', 'DESCRIPTION'], ...rows]));
-}
+const COLUMNS: readonly Column<ShownTemplate>[] = [
+  { header: 'NAME', value: ({ name }) => name },
+  { header: 'RUNS', value: ({ isBuiltIn, runs }) => (isBuiltIn ? 'built in' : runs) },
+  { header: 'DEADLINE', value: ({ deadlineSeconds }) => durationText(deadlineSeconds) },
+  { header: 'RETRIES', value: ({ retries }) => retries },
+  { header: 'APPROVALS', value: ({ approval }) => (approval === undefined ? '-' : neededText(approval)) },
+  { header: 'CANCEL', value: ({ isCancellable }) => (isCancellable ? 'yes' : 'no'), isWide: true },
+  { header: 'TARGETS', value: ({ targets }) => targets.join(','), isWide: true },
+  { header: 'DESCRIPTION', value: ({ description = '' }) => description },
+];
 
-function templateText(template: ShownTemplate): string {
+function templateText(template: ShownTemplate, { paint }: { readonly paint: Paint }): string {
   const { isBuiltIn, runs, deadlineSeconds, retries, approval, targets, isCancellable, parameters } = template;
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly Fact[] = [
     ['name', template.name],
     ['description', template.description],
     ['runs', isBuiltIn ? 'built in' : runs],
@@ -153,14 +148,13 @@ function templateText(template: ShownTemplate): string {
     ['approvals', approval === undefined ? 'none' : neededText(approval)],
     ['updated', template.updatedAt],
   ];
-  const head = facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)} ${value}\n`]));
   const rows = Object.entries(parameters.properties ?? {}).map(([name, schema]) => [
     `  ${name}`,
     typeOf(schema),
     parameters.required?.includes(name) === true ? 'required' : '',
     schema.description ?? '',
   ]);
-  return printable([...head, 'parameters\n', rows.length === 0 ? '  none\n' : textTable(rows)].join(''));
+  return `${factsText(facts, paint)}parameters\n${rows.length === 0 ? '  none\n' : printable(textTable(rows))}`;
 }
 
 function typeOf({ type = 'any', enum: values, default: fallback }: ParameterSchema): string {
@@ -170,8 +164,4 @@ function typeOf({ type = 'any', enum: values, default: fallback }: ParameterSche
 
 function at(name: string): string {
   return `/operation-templates/${encodeURIComponent(name)}`;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

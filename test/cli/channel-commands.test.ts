@@ -59,7 +59,7 @@ describe('servicectl channel', () => {
   });
 
   it('lists messages as lines or JSON, by filters', async () => {
-    plane.execute(
+    await plane.execute(
       `INSERT INTO channel_messages (message_key, organization_id, at, category, reason, text, told_by, told_at)
        SELECT 'msg_1', id, '2026-03-01T10:00:00.000Z', 'deploy', 'HelmReleaseReady', 'prod-eu: a is ready', '', ''
        FROM organizations WHERE name = 'default'`,

@@ -44,8 +44,8 @@ async function newCluster(
 }
 
 /** Its operator was not heard of for long, so that a switch waits for it. */
-function silence(slug: string): void {
-  plane.execute(
+async function silence(slug: string): Promise<void> {
+  await plane.execute(
     `UPDATE clusters SET last_contact_at = '2026-01-01T00:00:00.000Z', disconnected_at = '2026-01-02T00:00:00.000Z'
       WHERE slug = ?`,
     slug,
@@ -115,7 +115,7 @@ describe('servicectl clusters mode', () => {
 
   it('warns of a repository that would be made, and of what a switch under way does not use', async () => {
     await newCluster('warns', 'pull', newEncryptionKey().publicKey);
-    silence('warns');
+    await silence('warns');
     const dry = await run('mode', 'warns', 'gitops', '--dry-run', '--repository', 'mistyped', '-o', 'json');
     expect(dry.err).toMatch(/^WARNING: git\.repository: there is no repository mistyped; it would be made/);
     expect(JSON.parse(dry.out)).toMatchObject({ dryRun: true });
@@ -152,7 +152,7 @@ describe('servicectl clusters mode', () => {
 
   it('exits with 1 when the switch was rolled back, and says why and where to look', async () => {
     await newCluster('goes-back');
-    silence('goes-back');
+    await silence('goes-back');
     const cancel = vi.waitFor(
       async () => {
         const cancelled = await run('cancel-mode-switch', 'goes-back');
@@ -185,7 +185,7 @@ describe('servicectl clusters mode', () => {
 
   it('stops following when its time is up, says what the switch waits for, and lets it go on', async () => {
     await newCluster('waits');
-    silence('waits');
+    await silence('waits');
     const done = await run('mode', 'waits', 'pull', '--yes', '--wait', '--timeout', '1');
     expect(done.code).toBe(1);
     expect(done.err).toMatch(
