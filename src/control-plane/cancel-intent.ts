@@ -17,6 +17,7 @@ import { proposalsOfIntents } from './store/proposals.ts';
 import { reportedGenerationOf } from './store/reported-generations.ts';
 import type { ClusterRow, Database, IntentRow } from './store/schema.ts';
 import { configTopic, DELIVERY_TOPIC, PROPOSALS_TOPIC } from './topics.ts';
+import { noteIntents, noteRows, OF_CHANGED } from './store/changes.ts';
 import type { Wakeups } from './wakeups.ts';
 
 /** Reason of an intent that was cancelled before it was delivered. */
@@ -162,6 +163,7 @@ async function endHere(
   const ended = { ...intent, state: 'failed', reason: why, awaits_approval: null } as const;
   const { state, reason: text, awaits_approval } = ended;
   await trx.updateTable('intents').set({ state, reason: text, awaits_approval }).where('id', '=', intent.id).execute();
+  noteIntents(trx, [intent]);
   await withdrawApproval(trx, { intent, cluster, admin }, at);
   await audit(trx, { intent, cluster, admin, reason }, at, 'before it was delivered');
   return answerOf(ended);
@@ -173,7 +175,7 @@ async function withdrawApproval(
   { intent, cluster, admin }: Omit<Cancelling, 'reason'>,
   at: string,
 ): Promise<void> {
-  const { numUpdatedRows } = await trx
+  const withdrawn = await trx
     .updateTable('approvals')
     .set({
       state: 'withdrawn',
@@ -184,8 +186,10 @@ async function withdrawApproval(
     })
     .where('intent_id', '=', intent.id)
     .where('state', 'in', ['pending', 'approved'])
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) await raiseConfigRevision(trx, cluster.id);
+    .returning(OF_CHANGED)
+    .execute();
+  noteRows(trx, 'approvals', withdrawn);
+  if (withdrawn.length > 0) await raiseConfigRevision(trx, cluster.id);
 }
 
 /** A new intent about the object: all that was asked for, and that it is to stop. */

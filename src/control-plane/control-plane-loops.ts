@@ -3,6 +3,7 @@ import type { GitopsTarget } from '../delivery/select-delivery.ts';
 import type { EmbeddedHost } from '../git/embedded-host/embedded-host.ts';
 import type { CatalogRefresh } from './catalog/catalog-refresh.ts';
 import { ApprovalLoop } from './approvals/approval-loop.ts';
+import type { ChangeLog } from './changes/change-log.ts';
 import type { DiscussionChannel } from './channel/discussion-channel.ts';
 import type { ContactWatch } from './contact-watch.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -40,6 +41,7 @@ export interface LoopParts extends ControlPlaneDeps {
   readonly store: Store;
   readonly masterKey: MasterKey;
   readonly wakeups: Wakeups;
+  readonly changeLog: ChangeLog;
   readonly relay: WakeupRelay;
   readonly signer: PayloadSigner;
   readonly lastContact: LastContact;
@@ -92,6 +94,7 @@ export function startLoops(parts: LoopParts, stop: AbortSignal): readonly Promis
     new MirrorLoop({ ...parts, maintain: async (signal) => await deliveries.maintain(signal) }).run(stop),
     parts.channel.run(stop),
     parts.contactWatch.run(stop),
+    parts.changeLog.run(stop),
     parts.relay.run(stop),
     lastContact.run(LAST_CONTACT_EVERY_MS, stop, (error) => {
       logger.warn({ err: error }, 'last contacts not stored; trying again');

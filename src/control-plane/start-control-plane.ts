@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { CatalogRefresh } from './catalog/catalog-refresh.ts';
+import { ChangeLog } from './changes/change-log.ts';
 import { ClientAuthority } from './client-authority.ts';
 import { clientCertificateSettings } from './client-certificate-config.ts';
 import { CommitSigning } from './commit-signing/commit-signing.ts';
@@ -92,6 +93,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const clientCertificates = await clientCertificateSettings(config);
   const wakeups = new Wakeups({ clock });
+  const changeLog = new ChangeLog({ store, wakeups, clock, logger });
   const relay = await WakeupRelay.start({ ...deps, store, wakeups });
   const signer = new PayloadSigner({ store, masterKey, clock });
   const commitSigning = new CommitSigning({ store, masterKey, clock, randomBytes, wakeups });
@@ -173,6 +175,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     masterKey,
     signer,
     wakeups,
+    changeLog,
     clock,
     randomBytes,
     lastContact,
@@ -225,6 +228,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
       store,
       masterKey,
       wakeups,
+      changeLog,
       relay,
       signer,
       lastContact,

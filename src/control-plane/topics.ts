@@ -7,6 +7,9 @@ export const PROPOSALS_TOPIC = 'proposals';
 /** Notified when something was approved, or a signing key was revoked: statements are signed, and what fell is ended. */
 export const APPROVALS_TOPIC = 'approvals';
 
+/** Notified when a write stored changes that `GET /changes` tells of. */
+export const CHANGES_TOPIC = 'changes';
+
 /** Notified when messages for the discussion channel's webhooks were stored. */
 export const CHANNEL_TOPIC = 'channel';
 

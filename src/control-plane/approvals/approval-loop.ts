@@ -14,6 +14,7 @@ import {
   unsignedApprovals,
 } from './due-approvals.ts';
 import { signStatement, type SignStatementDeps } from './sign-statement.ts';
+import { noteIntents, OF_CHANGED_INTENT } from '../store/changes.ts';
 import { approvalStanding } from './standing.ts';
 
 const SWEEP_MS = 30_000;
@@ -82,12 +83,14 @@ export class ApprovalLoop {
     await this.#change(id, async (trx, row) => {
       if (row.statement === null) return;
       await updateApproval(trx, id, { statement: null, statement_kid: null });
-      await trx
+      const waiting = await trx
         .updateTable('intents')
         .set({ awaits_approval: 1 })
         .where('id', '=', row.intent_id)
         .where('state', '=', 'accepted')
+        .returning(OF_CHANGED_INTENT)
         .execute();
+      noteIntents(trx, waiting);
     });
   }
 

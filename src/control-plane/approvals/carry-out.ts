@@ -5,6 +5,7 @@ import type { ApprovalRow, Database, IntentRow, IntentState } from '../store/sch
 import { countGiven } from './decide-approval.ts';
 import { needsStatement, STATEMENT_LIFETIME_MS, waitingReason } from './request-approval.ts';
 import type { StoredApproval } from './standing.ts';
+import { noteIntents, OF_CHANGED_INTENT } from '../store/changes.ts';
 import { tellApproval } from './tell-approval.ts';
 
 /** Reasons of intents that ended with their approval; they stand before the words. */
@@ -66,12 +67,14 @@ export async function carryOutApproval(
 
 /** It is delivered now. */
 export async function release(trx: Kysely<Database>, intentId: string): Promise<void> {
-  await trx
+  const released = await trx
     .updateTable('intents')
     .set({ awaits_approval: null, reason: null })
     .where('id', '=', intentId)
     .where('awaits_approval', '=', 1)
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, released);
 }
 
 /** Ends an approval that nobody gave, and its intent with it. */
@@ -113,22 +116,26 @@ export async function endLate(
 
 /** @returns whether it had not ended before */
 export async function failIntent(trx: Kysely<Database>, intentId: string, reason: string): Promise<boolean> {
-  const { numUpdatedRows } = await trx
+  const failed = await trx
     .updateTable('intents')
     .set({ state: 'failed', reason, awaits_approval: null })
     .where('id', '=', intentId)
     .where('state', 'in', UNDER_WAY)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+    .returning(OF_CHANGED_INTENT)
+    .execute();
+  noteIntents(trx, failed);
+  return failed.length > 0;
 }
 
 async function setWaiting(trx: Kysely<Database>, intent: Pick<IntentRow, 'id'>, reason: string): Promise<void> {
-  await trx
+  const waiting = await trx
     .updateTable('intents')
     .set({ reason })
     .where('id', '=', intent.id)
     .where('awaits_approval', '=', 1)
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, waiting);
 }
 
 /** Whole names, as many as fit. */

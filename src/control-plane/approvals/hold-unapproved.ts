@@ -16,6 +16,7 @@ import { allMissing, requestApproval, specHashOf, waitingReason } from './reques
 import { subjectOf } from './effects.ts';
 import { requirementIn, requirementsOf } from './requirements.ts';
 import { inputsIn } from './sign-statement.ts';
+import { noteIntents } from '../store/changes.ts';
 import { isReviewedInGit } from './standing.ts';
 
 type Due =
@@ -135,6 +136,7 @@ async function hold(
     .where('id', '=', intent.id)
     .where('state', '=', 'accepted')
     .execute();
+  noteIntents(trx, [intent]);
   return true;
 }
 

@@ -6,6 +6,7 @@ import { isLaterIntent } from '../../resources/intent-ids.ts';
 import { appendAudit } from '../store/audit.ts';
 import type { Store } from '../store/open-store.ts';
 import { overtakenIntents, type OvertakenIntent } from '../store/reported-generations.ts';
+import { noteIntents } from '../store/changes.ts';
 import type { Database, IntentRow } from '../store/schema.ts';
 
 /**
@@ -43,6 +44,7 @@ export async function supersede(
     `RestoredFromBackup: the cluster has generation ${reported.generation} of ${intent.namespace}/${intent.name}, by ${by} that ` +
     'this control plane no longer knows; this intent is older, or not known to be newer. Ask again for what you want';
   await trx.updateTable('intents').set({ state: 'superseded', reason }).where('id', '=', intent.id).execute();
+  noteIntents(trx, [intent]);
   await tell(trx, intent, at, 'IntentSuperseded', reason);
 }
 
@@ -65,6 +67,7 @@ async function numberAbove(trx: Kysely<Database>, { intent, reported }: Overtake
     .set({ generation, record: JSON.stringify(record), idempotency_key: intentIdempotencyKey(record), reason })
     .where('id', '=', intent.id)
     .execute();
+  noteIntents(trx, [intent]);
   await tell(trx, intent, at, 'IntentNumberedOn', reason);
 }
 

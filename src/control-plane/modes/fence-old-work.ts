@@ -4,6 +4,7 @@ import { reopenDelivered } from '../proposals/reopen-delivered.ts';
 import { happen } from '../proposals/take-receipt.ts';
 import { UNDECIDED } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalRow } from '../store/schema.ts';
+import { noteIntents, OF_CHANGED_INTENT } from '../store/changes.ts';
 import { unproposedOf } from './open-proposals.ts';
 
 /** Stands before the words of why an intent that waited for a review ended with its cluster's stay in gitops mode. */
@@ -106,21 +107,25 @@ async function closeProposal(
   const cause = { news: 'ProposalSuperseded', detail } as const;
   if (isApproved) await approveByMerge(trx, proposal.intent_id, new Date(at));
   await happen(trx, proposal, { kind: 'overtaken', isDelivered: true }, new Date(at), cause);
-  await trx
+  const released = await trx
     .updateTable('intents')
     .set(isApproved || keepsIntents ? { state: 'accepted', reason: null } : { reason: `${MODE_SWITCHED}: ${why}` })
     .where('id', '=', proposal.intent_id)
     .where('state', '=', 'superseded')
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, released);
 }
 
 async function endUnproposed(trx: Kysely<Database>, ids: readonly string[], why: string): Promise<void> {
   for (const id of ids) {
-    await trx
+    const ended = await trx
       .updateTable('intents')
       .set({ state: 'superseded', reason: `${MODE_SWITCHED}: ${why}` })
       .where('id', '=', id)
       .where('state', '=', 'accepted')
+      .returning(OF_CHANGED_INTENT)
       .execute();
+    noteIntents(trx, ended);
   }
 }

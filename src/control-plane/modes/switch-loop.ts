@@ -15,6 +15,7 @@ import { decideSwitch, type SwitchLimits, type SwitchMove } from './decide-switc
 import { decidedOf, gatherFacts, silenceOf, type SeenFacts } from './gather-facts.ts';
 import { isOver } from './mode-switch.ts';
 import type { TargetProbes } from './probe-target.ts';
+import { noteChange } from '../store/changes.ts';
 import { findSwitch, openSwitchIds } from './switch-rows.ts';
 
 /** While switches are open; a wake-up only says "look". */
@@ -192,6 +193,12 @@ export class SwitchLoop {
         .where('id', '=', row.id)
         .where('state', '=', 'probing')
         .execute();
+      noteChange(trx, {
+        organizationId: row.organization_id,
+        resource: 'clusters',
+        id: cluster.id,
+        clusterId: cluster.id,
+      });
     });
     return probes;
   }

@@ -1,6 +1,7 @@
 import type { Kysely, Updateable } from 'kysely';
 import { appendAudit } from '../store/audit.ts';
 import type { Database, ModeSwitchRow } from '../store/schema.ts';
+import { noteChange } from '../store/changes.ts';
 import { stepsOf, type SwitchStep } from './mode-switch.ts';
 
 /** Steps that are kept: one that goes on for long is fenced anew now and then. */
@@ -48,6 +49,12 @@ export async function moveSwitch(
 ): Promise<ModeSwitchRow> {
   const steps: SwitchStep[] = [...stepsOf(row), { state: to.state, at, message }];
   const kept = steps.length <= MAX_STEPS ? steps : [...steps.slice(0, 1), ...steps.slice(1 - MAX_STEPS)];
+  noteChange(trx, {
+    organizationId: row.organization_id,
+    resource: 'clusters',
+    id: row.cluster_id,
+    clusterId: row.cluster_id,
+  });
   return await trx
     .updateTable('mode_switches')
     .set({ ...to, phase_since: at, steps: JSON.stringify(kept) })

@@ -3,6 +3,7 @@ import { dropApprovals, updateProposal } from '../store/proposals.ts';
 import type { Database, IntentRow, ProposalReviewRow, ProposalRow } from '../store/schema.ts';
 import { isClosed, type Decision } from './decide-review.ts';
 import type { StoredStanding } from './standing.ts';
+import { noteIntents, OF_CHANGED_INTENT } from '../store/changes.ts';
 import { tellProposal, type ProposalNews } from './tell-proposal.ts';
 
 /** Reasons of intents whose proposal was closed; they stand before the words. */
@@ -113,10 +114,12 @@ async function moveIntent(
   detail: string | undefined,
 ): Promise<void> {
   const text = reason === undefined ? null : `${reason}: ${detail ?? ''}`.replace(/: $/, '');
-  await trx
+  const moved = await trx
     .updateTable('intents')
     .set({ state, reason: text })
     .where('id', '=', intentId)
     .where('state', 'in', WAITING)
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, moved);
 }

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { dropApprovals } from '../store/proposals.ts';
+import { noteRows, OF_CHANGED } from '../store/changes.ts';
 import type { Database } from '../store/schema.ts';
 
 /**
@@ -17,7 +18,7 @@ export async function reopenDelivered(trx: Kysely<Database>, clusterId: string, 
     .execute();
   for (const { id } of ended) {
     await dropApprovals(trx, id, at);
-    await trx
+    const reopened = await trx
       .updateTable('proposals')
       .set((eb) => ({
         state: 'open' as const,
@@ -36,6 +37,8 @@ export async function reopenDelivered(trx: Kysely<Database>, clusterId: string, 
         host_closed_at: null,
       }))
       .where('id', '=', id)
+      .returning(OF_CHANGED)
       .execute();
+    noteRows(trx, 'proposals', reopened);
   }
 }

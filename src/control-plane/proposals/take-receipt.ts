@@ -10,6 +10,7 @@ import type { ClusterRow, Database, IntentRow, ProposalRow } from '../store/sche
 import { carryOut, type Cause } from './carry-out.ts';
 import { decideReview, type ReviewEvent } from './decide-review.ts';
 import { standingOf, type StoredStanding } from './standing.ts';
+import { noteIntents, noteRows, OF_CHANGED_INTENT } from '../store/changes.ts';
 import { tellProposal } from './tell-proposal.ts';
 
 /** An intent with what its proposal is made of, and the way of its cluster that it was taken for. */
@@ -148,6 +149,7 @@ async function openProposal(
     required_approvals: JSON.stringify(gitSettingsOf(cluster).requiredApprovals),
   };
   await trx.insertInto('proposals').values(row).execute();
+  noteRows(trx, 'proposals', [row]);
   await tellProposal(trx, row, 'ProposalOpened', { slug, at, once: '1' });
   if (await setProposed(trx, intent)) return;
   const detail = 'its intent was overtaken meanwhile';
@@ -189,15 +191,17 @@ async function setProposed(
   trx: Kysely<Database>,
   { id, render_inputs: inputs }: Pick<ReviewedIntent, 'id' | 'render_inputs'>,
 ): Promise<boolean> {
-  const result = await trx
+  const proposed = await trx
     .updateTable('intents')
     .set({ state: 'proposed', reason: null })
     // Whoever merges it on a Git host merges what was made of these.
     .$if(typeof inputs === 'string', (query) => query.set({ render_inputs: inputs ?? null }))
     .where('id', '=', id)
     .where('state', '=', 'accepted')
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+    .returning(OF_CHANGED_INTENT)
+    .execute();
+  noteIntents(trx, proposed);
+  return proposed.length > 0;
 }
 
 /** Older proposals of the object give way. */

@@ -1,4 +1,5 @@
 import type { Kysely, Updateable } from 'kysely';
+import { noteRows, OF_CHANGED } from './changes.ts';
 import type { ApprovalReviewRow, ApprovalRow, ApprovalState, Database } from './schema.ts';
 
 /** By its own id, or by that of its intent, which people have at hand. Of one organization; another's is not found. */
@@ -82,6 +83,7 @@ export async function reviewsOfApprovals(
 
 export async function insertApproval(trx: Kysely<Database>, row: ApprovalRow): Promise<void> {
   await trx.insertInto('approvals').values(row).execute();
+  noteRows(trx, 'approvals', [row]);
 }
 
 export async function updateApproval(
@@ -89,7 +91,8 @@ export async function updateApproval(
   id: string,
   change: Updateable<ApprovalRow>,
 ): Promise<void> {
-  await trx.updateTable('approvals').set(change).where('id', '=', id).execute();
+  const changed = await trx.updateTable('approvals').set(change).where('id', '=', id).returning(OF_CHANGED).execute();
+  noteRows(trx, 'approvals', changed);
 }
 
 /** Storing one twice changes nothing. */

@@ -1,5 +1,6 @@
 import type { Insertable, Kysely } from 'kysely';
 import type { ResourceRef } from '../../protocol/condition.ts';
+import { noteChange, type Change, type ChangeResource } from './changes.ts';
 import type { AuditRow, Database } from './schema.ts';
 
 /** What is said of an act or a report. `source` keeps the operators' reports apart from what people did. */
@@ -23,6 +24,31 @@ export interface AuditEntry {
 /** Part of the transaction of what it records: neither is ever there without the other. */
 export async function appendAudit(trx: Kysely<Database>, entry: AuditEntry): Promise<void> {
   await trx.insertInto('audit').values(auditRow(entry)).execute();
+  for (const change of changesOf(entry)) noteChange(trx, change);
+}
+
+/** What an act is about where it names no cluster: beginnings of its kind. */
+const RESOURCE_OF_KIND: readonly (readonly [beginning: string, resource: ChangeResource])[] = [
+  ['Catalog', 'catalog'],
+  ['OperationTemplate', 'operation-templates'],
+  ['Repository', 'repositories'],
+  ['GitHistory', 'repositories'],
+  ['CommitSign', 'commit-signing-keys'],
+  ['Member', 'members'],
+  ['AdminToken', 'admin-tokens'],
+  ['SavedFilter', 'saved-filters'],
+  ['Channel', 'channel'],
+  ['Webhook', 'channel'],
+];
+
+/** The entry itself, and what the act was about: a cluster, or what its kind says; else the organization. */
+function changesOf({ organizationId, clusterId, kind, source }: AuditEntry): Change[] {
+  const entry: Change = { organizationId, resource: 'audit', clusterId };
+  if (clusterId !== undefined) return [entry, { organizationId, resource: 'clusters', id: clusterId, clusterId }];
+  if (source === 'agent') return [entry];
+  const [, resource = 'organization' as const] =
+    RESOURCE_OF_KIND.find(([beginning]) => kind.startsWith(beginning)) ?? [];
+  return [entry, { organizationId, resource }];
 }
 
 export function auditRow(entry: AuditEntry): Insertable<AuditRow> {

@@ -3,6 +3,7 @@ import type { IngestStore } from '../../events/ingest/ingest-store.ts';
 import { tellChannel } from '../channel/tell-channel.ts';
 import { auditRow } from './audit.ts';
 import { bulkInsert } from './bulk-insert.ts';
+import { noteChange, type ChangeResource } from './changes.ts';
 import { setAppliedRevision } from './clusters.ts';
 import { recordEvents } from './events.ts';
 import { findIntentSnapshots, moveIntentRows } from './intent-progress.ts';
@@ -34,10 +35,22 @@ export function eventIngestStore(
   cluster: Pick<ClusterRow, 'id' | 'organization_id' | 'slug'>,
   receivedAt: string,
 ): IngestStore {
+  const { id: clusterId, organization_id: organizationId } = cluster;
+  const note = (resource: ChangeResource): void => noteChange(trx, { organizationId, resource, clusterId });
   return {
-    recordEvents: async (records) => await recordEvents(trx, cluster.id, receivedAt, records),
-    foldConditions: async (conditions) => await foldConditions(trx, cluster.id, receivedAt, conditions),
+    recordEvents: async (records) => {
+      const recorded = await recordEvents(trx, cluster.id, receivedAt, records);
+      // A replay records nothing.
+      if (recorded.length > 0) note('events');
+      return recorded;
+    },
+    foldConditions: async (conditions) => {
+      const current = await foldConditions(trx, cluster.id, receivedAt, conditions);
+      if (current.length > 0) noteChange(trx, { organizationId, resource: 'clusters', id: clusterId, clusterId });
+      return current;
+    },
     appendAudit: async (entries) => {
+      note('audit');
       await insertAudit.run(
         trx,
         entries.map((entry) =>

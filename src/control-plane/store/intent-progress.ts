@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { IntentMove, IntentSnapshot } from '../../events/ingest/ingest-store.ts';
 import { moveIntents } from '../../events/ingest/move-intents.ts';
+import { noteIntents, OF_CHANGED_INTENT } from './changes.ts';
 import { recentEventsAbout } from './events.ts';
 import type { Condition } from '../../protocol/condition.ts';
 import type { AgentEvent, EventSource } from '../../protocol/event.ts';
@@ -46,14 +47,16 @@ export async function moveIntentRows(
   moves: readonly IntentMove[],
 ): Promise<void> {
   for (const { id, state, reason, notApplied } of moves) {
-    await trx
+    const moved = await trx
       .updateTable('intents')
       .set({ state, reason: reason ?? null })
       .$if(notApplied !== true, (query) => query.set({ applied_at: sql<string>`coalesce(applied_at, ${at})` }))
       .$if(state === 'ready', (query) => query.set({ ready_at: at }))
       .where('cluster_id', '=', clusterId)
       .where('id', '=', id)
+      .returning(OF_CHANGED_INTENT)
       .execute();
+    noteIntents(trx, moved);
   }
 }
 
@@ -83,12 +86,14 @@ export async function catchUpWithReports(
 
 /** The API server itself has said that it took the intent's object, or its deletion. */
 export async function noteApplied(trx: Kysely<Database>, intentId: string, at: string): Promise<void> {
-  await trx
+  const applied = await trx
     .updateTable('intents')
     .set({ applied_at: at })
     .where('id', '=', intentId)
     .where('applied_at', 'is', null)
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, applied);
 }
 
 /**
@@ -101,7 +106,7 @@ export async function endRefusedBack(
   intent: { readonly id: string; readonly delivery_epoch: number },
   end: { readonly state: 'failed' | 'superseded'; readonly reason: string },
 ): Promise<void> {
-  await trx
+  const ended = await trx
     .updateTable('intents')
     .set(end)
     .where('id', '=', intent.id)
@@ -118,7 +123,9 @@ export async function endRefusedBack(
           .where('mode_switches.state', 'in', ['rolling-back', 'rolled-back']),
       ),
     )
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, ended);
 }
 
 /**
@@ -142,13 +149,15 @@ export async function endAbsent(trx: Kysely<Database>, intentId: string): Promis
     .orderBy('resource_conditions.updated_at', 'desc')
     .executeTakeFirst();
   const isLeft = said?.reason === Reason.Orphaned;
-  await trx
+  const ended = await trx
     .updateTable('intents')
     .set({ state: 'removed', ...(isLeft ? { reason: `${Reason.Orphaned}: ${said?.message ?? ''}` } : {}) })
     .where('id', '=', intentId)
     .where('action', '=', 'uninstall')
     .where('state', 'in', ['delivered', 'applied'])
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, ended);
 }
 
 /** Current status as far as it came from the intent, as one event. */

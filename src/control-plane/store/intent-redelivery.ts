@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { noteIntents, OF_CHANGED_INTENT } from './changes.ts';
 import type { Database, IntentRow } from './schema.ts';
 
 /** States in which an intent was delivered and has not come to an end. */
@@ -11,7 +12,7 @@ const UNDER_WAY: readonly IntentRow['state'][] = ['delivered', 'applied'];
  * @returns whether it was under way
  */
 export async function redeliverIntent(trx: Kysely<Database>, intentId: string, why: string): Promise<boolean> {
-  const result = await trx
+  const moved = await trx
     .updateTable('intents')
     .set({ state: 'accepted', delivered_at: null, reason: `delivered anew: ${why}` })
     .where('id', '=', intentId)
@@ -28,8 +29,10 @@ export async function redeliverIntent(trx: Kysely<Database>, intentId: string, w
         ),
       ),
     )
-    .executeTakeFirst();
-  if (result.numUpdatedRows === 0n) return false;
+    .returning(OF_CHANGED_INTENT)
+    .execute();
+  if (moved.length === 0) return false;
+  noteIntents(trx, moved);
   await trx.deleteFrom('receipts').where('intent_id', '=', intentId).execute();
   return true;
 }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { IntentAction, IntentRecord } from '../../intent/intent-record.ts';
 import { APPLICATION_INSTANCE_KIND } from '../../resources/application-instance.ts';
 import { OPERATION_KIND } from '../../resources/operation.ts';
+import { noteIntents } from './changes.ts';
 import { proposalsOfIntents } from './proposals.ts';
 import type { ApprovalRow, Database, IntentRow, ProposalRow, ReceiptRow } from './schema.ts';
 
@@ -83,6 +84,7 @@ export async function insertIntent(trx: Kysely<Database>, row: IntentRow): Promi
     .insertInto('intents')
     .values({ ...row, catalog_entry: catalogEntry })
     .execute();
+  noteIntents(trx, [row]);
 }
 
 /** An intent with its receipt and its proposal, once it has them. */

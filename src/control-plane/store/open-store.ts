@@ -6,6 +6,7 @@ import { isPostgresUrl } from './postgres-url.ts';
 import type { PostgresSession } from './postgres-session.ts';
 import type { Database } from './schema.ts';
 import { openSqliteStore } from './sqlite-store.ts';
+import { tellChanges } from './tell-changes.ts';
 import { watchWrites } from './watch-writes.ts';
 
 export interface WriteOptions {
@@ -28,6 +29,8 @@ export interface Store extends AsyncDisposable {
   write<T>(work: (trx: Kysely<Database>) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** Resolves when the database answers and, as far as is known, takes writes. */
   ping(): Promise<void>;
+  /** Calls back after each commit of this process that stored changes (`noteChange`). */
+  onChanges?(listener: () => void): void;
   /** What replicas over one PostgreSQL tell each other through; absent on SQLite, which one process has for itself. */
   readonly session?: PostgresSession;
 }
@@ -49,5 +52,5 @@ export interface StoreDeps {
  */
 export async function openStore(deps: StoreDeps): Promise<Store> {
   const store = isPostgresUrl(deps.url) ? await openPostgresStore(deps) : await openSqliteStore(deps);
-  return watchWrites(store, deps.clock);
+  return tellChanges(watchWrites(store, deps.clock), deps.clock);
 }

@@ -2,6 +2,7 @@ import type { Kysely, Updateable } from 'kysely';
 import { compileParser } from '../../protocol/parse.ts';
 import { Type } from 'typebox';
 import type { BlobPin } from '../../delivery/delivery.ts';
+import { noteRows, OF_CHANGED } from './changes.ts';
 import type { Database, ProposalReviewRow, ProposalRow, ProposalState } from './schema.ts';
 
 /** States in which something may still become of a proposal. */
@@ -160,7 +161,8 @@ export async function updateProposal(
   id: string,
   change: Updateable<ProposalRow>,
 ): Promise<void> {
-  await trx.updateTable('proposals').set(change).where('id', '=', id).execute();
+  const changed = await trx.updateTable('proposals').set(change).where('id', '=', id).returning(OF_CHANGED).execute();
+  noteRows(trx, 'proposals', changed);
 }
 
 /** In the order in which they were given. */

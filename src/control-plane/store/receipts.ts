@@ -7,6 +7,7 @@ import { catchUpWithReports, endAbsent, noteApplied } from './intent-progress.ts
 import { dropOvertakenHandovers, markHandedOver } from './mode-handovers.ts';
 import { hasNewerDelivered } from './intents.ts';
 import type { ClusterRow, Database, IntentRow } from './schema.ts';
+import { noteIntents, OF_CHANGED_INTENT } from './changes.ts';
 import { withoutWaiting } from './waiting-reasons.ts';
 
 /** States that a newer intent of the same object overtakes: nobody will bring these about any more. */
@@ -35,7 +36,7 @@ export async function storeReceipt(
   at: string,
 ): Promise<boolean> {
   if (receipt.state === 'refused') {
-    await trx
+    const refused = await trx
       .updateTable('intents')
       .set({
         state: receipt.reason === SUPERSEDED ? 'superseded' : 'failed',
@@ -43,7 +44,9 @@ export async function storeReceipt(
       })
       .where('id', '=', intent.id)
       .where('state', '=', 'accepted')
+      .returning(OF_CHANGED_INTENT)
       .execute();
+    noteIntents(trx, refused);
     return false;
   }
   await trx
@@ -59,7 +62,7 @@ export async function storeReceipt(
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   const inputs = intent.render_inputs;
-  await trx
+  const delivered = await trx
     .updateTable('intents')
     .set({ delivered_at: at, state: 'delivered', reason: withoutWaiting() })
     // Delivered once more, by another way, it is then the same whatever became of its catalog entry.
@@ -67,20 +70,22 @@ export async function storeReceipt(
     .where('id', '=', intent.id)
     // Proposed: somebody else brought it to the branch, a Git host or a person.
     .where('state', 'in', ['accepted', 'proposed'])
+    .returning(OF_CHANGED_INTENT)
     .execute();
   // Its proposal was closed here, and merged all the same. What was delivered after it stands above it.
-  await trx
+  const brought = await trx
     .updateTable('intents')
     .set({ delivered_at: at, state: (await hasNewerDelivered(trx, intent)) ? 'superseded' : 'delivered', reason: null })
     .where('id', '=', intent.id)
     .where('state', 'in', ['failed', 'superseded'])
     .where('delivered_at', 'is', null)
+    .returning(OF_CHANGED_INTENT)
     .execute();
   if (receipt.mode === 'push') await noteApplied(trx, intent.id, at);
   const cancels = await bringCancelled(trx, intent, at);
   await catchUpWithReports(trx, intent.cluster_id, intent.id, intent.delivery_epoch, at);
   if (receipt.isAbsent === true) await endAbsent(trx, intent.id);
-  await trx
+  const overtaken = await trx
     .updateTable('intents')
     .set({ state: 'superseded', reason: withoutWaiting() })
     .$if(cancels !== null, (query) => query.where('id', '!=', cancels ?? ''))
@@ -90,7 +95,9 @@ export async function storeReceipt(
     .where('name', '=', intent.name)
     .where('generation', '<', intent.generation)
     .where('state', 'in', OVERTAKEN)
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, [...delivered, ...brought, ...overtaken]);
   await markHandedOver(trx, intent, receipt, at);
   await dropOvertakenHandovers(trx, intent);
   return receipt.revision === undefined ? false : await setDesiredRevision(trx, intent.cluster_id, receipt.revision);
@@ -107,11 +114,13 @@ async function bringCancelled(trx: Kysely<Database>, intent: DeliveredIntent, at
   const row = await trx.selectFrom('intents').select('cancels').where('id', '=', intent.id).executeTakeFirst();
   const cancels = row?.cancels ?? null;
   if (cancels === null) return null;
-  await trx
+  const brought = await trx
     .updateTable('intents')
     .set({ state: 'delivered', delivered_at: at, reason: withoutWaiting() })
     .where('id', '=', cancels)
     .where('state', '=', 'accepted')
+    .returning(OF_CHANGED_INTENT)
     .execute();
+  noteIntents(trx, brought);
   return cancels;
 }

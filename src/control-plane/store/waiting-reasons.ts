@@ -1,5 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Store } from './open-store.ts';
+import { noteIntents, OF_CHANGED_INTENT } from './changes.ts';
 import type { Database } from './schema.ts';
 
 const MAX_REASON = 600;
@@ -27,7 +28,14 @@ export async function storeWaitingReasons(
   if (changed.length === 0) return;
   await store.write(async (trx) => {
     for (const { id, reason } of changed) {
-      await trx.updateTable('intents').set({ reason }).where('id', '=', id).where('state', '=', 'accepted').execute();
+      const waiting = await trx
+        .updateTable('intents')
+        .set({ reason })
+        .where('id', '=', id)
+        .where('state', '=', 'accepted')
+        .returning(OF_CHANGED_INTENT)
+        .execute();
+      noteIntents(trx, waiting);
     }
   });
 }

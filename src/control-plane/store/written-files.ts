@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { noteIntents, noteRows, OF_CHANGED, OF_CHANGED_INTENT } from './changes.ts';
 import type { Database, IntentRow } from './schema.ts';
 
 /**
@@ -113,22 +114,26 @@ export async function deliverAgain(
 ): Promise<readonly WrittenIntent[]> {
   const again: WrittenIntent[] = [];
   for (const intent of intents) {
-    const { numUpdatedRows } = await trx
+    const moved = await trx
       .updateTable('intents')
       .set({ state: 'accepted', reason: null, delivered_at: null, applied_at: null, ready_at: null })
       .where('id', '=', intent.id)
       .where('state', 'in', HELD)
       // Refused in the meantime, it is not tried again.
       .where('id', 'in', (eb) => eb.selectFrom('receipts').select('intent_id').where('intent_id', '=', intent.id))
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n) continue;
+      .returning(OF_CHANGED_INTENT)
+      .execute();
+    if (moved.length === 0) continue;
+    noteIntents(trx, moved);
     await trx.deleteFrom('receipts').where('intent_id', '=', intent.id).execute();
-    await trx
+    const proposals = await trx
       .updateTable('proposals')
       .set({ state: 'merging', merged_commit: null, closed_at: null, close_reason: null, branch_settled_at: null })
       .where('intent_id', '=', intent.id)
       .where('state', '=', 'merged')
+      .returning(OF_CHANGED)
       .execute();
+    noteRows(trx, 'proposals', proposals);
     again.push(intent);
   }
   return again;

@@ -13,6 +13,7 @@ import { authenticateAdmin } from './authenticate.ts';
 import { catalogCredentialRoutes } from './catalog-credentials.ts';
 import { catalogVersionRoutes } from './catalog-versions.ts';
 import { catalogRoutes } from './catalog.ts';
+import { changeRoutes } from './changes.ts';
 import { channelRoutes } from './channel.ts';
 import { channelWebhookRoutes } from './channel-webhooks.ts';
 import { clientAuthorityRoute } from './client-authority.ts';
@@ -83,6 +84,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       reportRoutes(scope, deps);
       adminTokenRoutes(scope, deps);
       auditRoutes(scope, deps);
+      changeRoutes(scope, deps);
       channelRoutes(scope, deps);
       channelWebhookRoutes(scope, deps);
       repositoryRoutes(scope, deps);

@@ -1,6 +1,7 @@
 import type { EmbeddedHost } from '../../../git/embedded-host/embedded-host.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { CatalogRefresh } from '../../catalog/catalog-refresh.ts';
+import type { ChangeLog } from '../../changes/change-log.ts';
 import type { ClientAuthority } from '../../client-authority.ts';
 import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
@@ -24,6 +25,7 @@ import type { Wakeups } from '../../wakeups.ts';
 export interface AdminDeps {
   readonly store: Store;
   readonly wakeups: Wakeups;
+  readonly changeLog: ChangeLog;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly masterKey: MasterKey;

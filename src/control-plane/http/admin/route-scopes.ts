@@ -19,6 +19,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'DELETE /catalog/:name/credentials': 'catalog',
   'GET /catalog/:name/upgrades': 'read',
   'GET /catalog/:name/versions': 'read',
+  'GET /changes': 'read',
   'GET /channel': 'read',
   'GET /channel/webhooks': 'read',
   'POST /channel/webhooks': 'organization',

@@ -1,0 +1,143 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { AppError } from '../../../protocol/app-error.ts';
+import { refusal } from '../../../protocol/parse.ts';
+import { changeStream, type Followed } from '../../changes/change-stream.ts';
+import { CHANGE_RESOURCES } from '../../store/changes.ts';
+import { answers } from '../openapi/answers.ts';
+import type { HttpServer } from '../server.ts';
+import type { AdminDeps } from './admin-deps.ts';
+import { adminOf, authenticateAdmin } from './authenticate.ts';
+import { requireClusterId } from './named-cluster.ts';
+
+/** Streams of one name, as many tabs and terminals, and of all together. */
+const MAX_OF_ONE = 32;
+const MAX_STREAMS = 1000;
+/** A client that takes nothing for so long is ended: what waits for it is not kept for ever. */
+const STUCK_MS = 30_000;
+/** Text that may wait for a client. */
+const BUFFER_BYTES = 16_384;
+
+const ChangesQuery = Type.Object(
+  {
+    resource: Type.Optional(
+      Type.String({
+        pattern: '^[a-z-]{1,40}(,[a-z-]{1,40}){0,31}$',
+        description: `which to tell of, with commas between them: ${CHANGE_RESOURCES.join(', ')}; default all`,
+      }),
+    ),
+    cluster: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' })),
+    after: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'the last id that was seen, where no Last-Event-ID is sent' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const SCHEMA = {
+  tags: ['changes'],
+  operationId: 'followChanges',
+  summary: 'What changes, as it changes: a stream of server-sent events',
+  querystring: ChangesQuery,
+  response: answers({
+    200: {
+      description:
+        'Events "change" with {resource, id?, clusterId?} and "reset", when what was missed is not known any more; a comment every 15 s.',
+      content: { 'text/event-stream': { schema: Type.String() } },
+    },
+  }),
+};
+
+/** `GET /changes?resource=&cluster=&after=`. */
+export function changeRoutes(app: HttpServer, deps: AdminDeps): void {
+  const { store, clock, changeLog: log } = deps;
+  const streams = new Map<string, number>();
+  let total = 0;
+
+  // Without HEAD, for which the stream would be read to its end, which never comes.
+  app.get('/changes', { schema: SCHEMA, exposeHeadRoute: false }, async (request, reply) => {
+    const admin = adminOf(request);
+    const followed = await readFollowed(deps, request, request.query);
+    const key = `${admin.organization.id}/${admin.name}`;
+    const own = streams.get(key) ?? 0;
+    if (own >= MAX_OF_ONE || total >= MAX_STREAMS) {
+      const whose = own >= MAX_OF_ONE ? `${admin.name} has ${own}` : `there are ${total}`;
+      throw new AppError('rate_limited', `${whose} open streams of changes, which is as many as there may be`, {
+        retryAfterSeconds: 15,
+      });
+    }
+    streams.set(key, own + 1);
+    total += 1;
+    const gone = new AbortController();
+    const mayGoOn = async (): Promise<boolean> => {
+      try {
+        const now = await authenticateAdmin(deps, request.headers);
+        return now.organization.id === admin.organization.id && now.scopes.has('read');
+      } catch (error) {
+        // Without the database nobody knows; the next heartbeat asks again.
+        return !(error instanceof AppError) || error.code === 'unavailable' || error.status >= 500;
+      }
+    };
+    const stop = AbortSignal.any([gone.signal, app.closing]);
+    const texts = changeStream({ store, log, clock, mayGoOn }, followed, stop);
+    const body = Readable.from(
+      endStuck(texts, () => body.destroy()),
+      {
+        objectMode: false,
+        highWaterMark: BUFFER_BYTES,
+      },
+    );
+    body.once('close', () => {
+      gone.abort(new Error('the stream has ended'));
+      total -= 1;
+      const left = (streams.get(key) ?? 1) - 1;
+      if (left === 0) streams.delete(key);
+      else streams.set(key, left);
+    });
+    return await reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(body);
+  });
+
+  /** Ends the stream when a text is not taken in time. */
+  async function* endStuck(texts: AsyncGenerator<string>, end: () => void): AsyncGenerator<string> {
+    for await (const text of texts) {
+      const taken = new AbortController();
+      clock.sleep(STUCK_MS, taken.signal).then(end, () => undefined);
+      try {
+        yield text;
+      } finally {
+        taken.abort(new Error('it was taken'));
+      }
+    }
+  }
+}
+
+async function readFollowed(
+  { store }: AdminDeps,
+  request: FastifyRequest,
+  query: { readonly resource?: string; readonly cluster?: string; readonly after?: number },
+): Promise<Followed> {
+  const { organization } = adminOf(request);
+  const named = query.resource?.split(',');
+  const unknown = named?.find((name) => !(CHANGE_RESOURCES as readonly string[]).includes(name));
+  if (unknown !== undefined) {
+    const message = `there are no changes of ${unknown}`;
+    throw refusal([{ path: '/resource', message, allowed: CHANGE_RESOURCES }]);
+  }
+  return {
+    organizationId: organization.id,
+    resources: named === undefined ? undefined : new Set(named),
+    clusterId:
+      query.cluster === undefined ? undefined : await requireClusterId(store.db, organization.id, query.cluster),
+    after: readLastId(request.headers['last-event-id']) ?? query.after,
+  };
+}
+
+function readLastId(header: string | string[] | undefined): number | undefined {
+  if (header === undefined || header === '') return undefined;
+  const id = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
+  if (id === undefined) {
+    throw refusal([{ path: '/headers/last-event-id', message: 'must be the id of an event of this stream' }]);
+  }
+  return id;
+}
