@@ -16,6 +16,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { answerBrokenRequest, answerError, answerNotFound, bodyMediaType } from './answer-error.ts';
 import { overlookBrokenMediaType, readBodiesStrictly } from './body-parsers.ts';
 import { healthRoutes } from './health.ts';
+import { openApiRoute } from './openapi/openapi.ts';
 import { validatorCompiler } from './validator.ts';
 
 /** Largest body where a route does not set `bodyLimit`. */
@@ -156,7 +157,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (reply.statusCode >= 500) deps.logger.warn(line, 'request failed');
     else deps.logger.debug(line, 'request');
   });
-  healthRoutes(app, deps);
+  openApiRoute(app);
+  // Behind the document's, so that it sees them.
+  app.register(async (scope: HttpServer) => healthRoutes(scope, deps));
   return app;
 }
 

@@ -29,15 +29,17 @@ export interface PushCredentialRow {
   revoked_reason: string | null;
 }
 
-export type SwitchState =
-  | 'requested'
-  | 'probing'
-  | 'fencing'
-  | 'handing-over'
-  | 'confirming'
-  | 'rolling-back'
-  | 'active'
-  | 'rolled-back';
+export const SWITCH_STATES = [
+  'requested',
+  'probing',
+  'fencing',
+  'handing-over',
+  'confirming',
+  'rolling-back',
+  'active',
+  'rolled-back',
+] as const;
+export type SwitchState = (typeof SWITCH_STATES)[number];
 
 /** One move of a cluster from one mode to another. */
 export interface ModeSwitchRow {

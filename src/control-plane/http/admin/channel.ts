@@ -1,6 +1,8 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { CHANNEL_CATEGORIES, type ChannelCategory } from '../../../events/ingest/channel-reasons.ts';
+import type { ResourceRef } from '../../../protocol/condition.ts';
 import { listMessages, type StoredMessage } from '../../store/channel-messages.ts';
+import { answerOf, answers, oneOf, pageOf, ResourceRefAnswer, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -18,9 +20,27 @@ const ChannelQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const MessageAnswer = answerOf('MessageAnswer', {
+  id: Type.String(),
+  at: Time,
+  category: oneOf(CHANNEL_CATEGORIES),
+  reason: Type.String(),
+  text: Type.String(),
+  clusterId: Type.Optional(Type.String()),
+  resourceRef: Type.Optional(ResourceRefAnswer),
+});
+
+const list = {
+  tags: ['channel'],
+  operationId: 'listChannelMessages',
+  summary: "The organization's discussion channel, the newest first",
+  querystring: ChannelQuery,
+  response: answers({ 200: pageOf(MessageAnswer) }),
+};
+
 /** `GET /channel?cluster=&category=&reason=`: the organization's discussion channel, the newest first. */
 export function channelRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.get('/channel', { schema: { querystring: ChannelQuery } }, async (request, reply) => {
+  app.get('/channel', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const { cluster, category, reason } = request.query;
     const clusterId =
@@ -38,7 +58,7 @@ export function channelRoutes(app: HttpServer, deps: AdminDeps): void {
   });
 }
 
-function viewMessage(row: StoredMessage) {
+function viewMessage(row: StoredMessage): Static<typeof MessageAnswer> {
   return {
     id: row.message_key,
     at: row.at,
@@ -46,6 +66,6 @@ function viewMessage(row: StoredMessage) {
     reason: row.reason,
     text: row.text,
     ...ifKnown('clusterId', row.cluster_id),
-    ...ifKnown('resourceRef', row.resource_ref === null ? null : (JSON.parse(row.resource_ref) as unknown)),
+    ...ifKnown('resourceRef', row.resource_ref === null ? null : (JSON.parse(row.resource_ref) as ResourceRef)),
   };
 }

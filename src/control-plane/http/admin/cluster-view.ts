@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely';
 import type { Condition } from '../../../protocol/condition.ts';
-import type { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
-import { operatorSupport, type OperatorSupport } from '../../../protocol/version-skew.ts';
+import { operatorSupport } from '../../../protocol/version-skew.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
-import { intervalsOf, namesIn, securityOf, type SecuritySettings } from '../../cluster-settings.ts';
-import { gitSettingsOf, type GitSettings } from '../../git/git-settings.ts';
+import { intervalsOf, namesIn, securityOf } from '../../cluster-settings.ts';
+import { gitSettingsOf } from '../../git/git-settings.ts';
 import { ownIntervalsOf } from '../../organization-settings.ts';
 import { currentAgentCredential } from '../../store/agent-credentials.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
@@ -15,75 +14,14 @@ import { openSwitchOf } from '../../modes/switch-rows.ts';
 import { findPushCredential } from '../../store/push-credentials.ts';
 import { findRepositoryById, localName, repositoryUrl } from '../../store/repositories.ts';
 import { reportedWhen } from '../../store/reported-when.ts';
-import type {
-  AgentCredentialRow,
-  ClusterRow,
-  Database,
-  ResourceConditionRow,
-  SwitchState,
-} from '../../store/schema.ts';
+import type { AgentCredentialRow, ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
+import type { ClusterView, PushView } from './cluster-answer.ts';
 import { connectionConditions } from './connection-condition.ts';
 import { credentialCondition } from './credential-condition.ts';
-import { namesOfIntervals, viewIntervals, type IntervalsView } from './intervals-change.ts';
+import { namesOfIntervals, viewIntervals } from './intervals-change.ts';
 import { operatorCondition } from './operator-condition.ts';
-import { pushConditions, viewPush, type PushView } from './push-view.ts';
+import { pushConditions, viewPush } from './push-view.ts';
 import { switchCondition } from './switch-condition.ts';
-
-/** A cluster as the admin API shows it. Times are RFC 3339; what is not known yet is left out. */
-export interface ClusterView {
-  readonly id: string;
-  readonly slug: string;
-  readonly displayName: string;
-  readonly organization: string;
-  readonly status: 'Pending' | 'Active';
-  readonly disabledAt?: string;
-  readonly connectivityMode: ConnectivityMode;
-  readonly allowedNamespaces: readonly string[];
-  readonly allowedCatalogEntries: readonly string[];
-  readonly allowedOperationTemplates: readonly string[];
-  /** In which everything needs an approval. */
-  readonly approvalNamespaces: readonly string[];
-  readonly intervals: IntervalsView;
-  /** Which of them were set on the cluster; the others follow its organization. */
-  readonly ownIntervals: readonly string[];
-  /** Pull mode: jobs of kind `intent` instead of `apply` and `delete`. */
-  readonly deliverIntents: boolean;
-  /** Whether its writes need its client certificate. */
-  readonly requireClientCertificate: boolean;
-  /** What this control plane requires; the Cluster resource may require more. */
-  readonly security: SecuritySettings;
-  readonly git?: {
-    readonly repository: string;
-    readonly url: string;
-    readonly branch: string;
-    readonly path: string;
-  } & Required<GitSettings>;
-  /** UID of the namespace kube-system of the cluster that the record is bound to. */
-  readonly clusterUid?: string;
-  readonly conditions: readonly Condition[];
-  readonly lastContactAt?: string;
-  readonly credential?: {
-    readonly expiresAt: string;
-    readonly rotateAfter: string;
-    /** A request came with it and the cluster's client certificate. */
-    readonly certified: boolean;
-  };
-  /** Tree ids of the cluster's directory: what the operator should have applied, and what it says it has. */
-  readonly desiredRevision?: string;
-  /** The revision that an admin vouched for, whoever signed what led to it. */
-  readonly trustedRevision?: string;
-  readonly appliedRevision?: string;
-  readonly operatorVersion?: string;
-  /** What an admin asked it to run, and whether what it runs is one that this control plane works with. */
-  readonly desiredOperatorVersion?: string;
-  readonly operatorSupport?: OperatorSupport;
-  /** Push mode: what it is written to with. */
-  readonly push?: PushView;
-  /** The switch of mode that is under way. */
-  readonly modeSwitch?: { readonly id: string; readonly state: SwitchState; readonly to: ConnectivityMode };
-  readonly createdAt: string;
-  readonly registeredAt?: string;
-}
 
 export interface ClusterViewDeps {
   readonly store: Pick<Store, 'db'>;

@@ -10,9 +10,11 @@ import {
   type OrganizationSettings,
 } from '../../organization-settings.ts';
 import { configTopic, PROPOSALS_TOPIC } from '../../topics.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { ChangedClusterAnswer, ClusterAnswer, ClusterPageAnswer, CreatedClusterAnswer } from './cluster-answer.ts';
 import { CreateCluster, PatchCluster } from './cluster-schemas.ts';
 import { viewCluster } from './cluster-view.ts';
 import { createCluster, type CreatedCluster } from './create-cluster.ts';
@@ -26,9 +28,39 @@ import { refuseOperatorVersion } from './operator-version.ts';
 import { requireProjectable, unknownTemplateWarnings } from '../../projected-templates.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
+const create = {
+  tags: ['clusters'],
+  operationId: 'createCluster',
+  summary: 'Makes a cluster, which is Pending until its operator registers',
+  body: CreateCluster,
+  response: answers({ 201: CreatedClusterAnswer }),
+};
+const list = {
+  tags: ['clusters'],
+  operationId: 'listClusters',
+  summary: 'Clusters of the organization, by slug',
+  querystring: PageQuery,
+  response: answers({ 200: ClusterPageAnswer }),
+};
+const show = {
+  tags: ['clusters'],
+  operationId: 'getCluster',
+  summary: 'One cluster, by id or slug',
+  params: ClusterParams,
+  response: answers({ 200: ClusterAnswer }),
+};
+const patch = {
+  tags: ['clusters'],
+  operationId: 'updateCluster',
+  summary: 'Changes what is named of a cluster',
+  params: ClusterParams,
+  body: PatchCluster,
+  response: answers({ 200: ChangedClusterAnswer }),
+};
+
 /** `POST`, `GET /clusters`; `GET`, `PATCH /clusters/{id}`. */
 export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.post('/clusters', { schema: { body: CreateCluster } }, async (request, reply) => {
+  app.post('/clusters', { schema: create }, async (request, reply) => {
     const admin = adminOf(request);
     const created = await createCluster(deps, admin, request.body);
     const { row, registration } = created;
@@ -43,7 +75,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     });
   });
 
-  app.get('/clusters', { schema: { querystring: PageQuery } }, async (request, reply) => {
+  app.get('/clusters', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const page = readPage(request.query, 's');
     const after = page.after === undefined ? undefined : String(page.after[0]);
@@ -56,14 +88,13 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send({ items: await Promise.all(items), ...rest });
   });
 
-  app.get('/clusters/:cluster', { schema: { params: ClusterParams } }, async (request, reply) => {
+  app.get('/clusters/:cluster', { schema: show }, async (request, reply) => {
     const { organization } = adminOf(request);
     const row = await requireCluster(deps.store.db, organization.id, request.params.cluster);
     return await reply.send(await viewCluster(deps, row, organization.name));
   });
 
-  const patch = { schema: { params: ClusterParams, body: PatchCluster }, preValidation: refuseFixedFields };
-  app.patch('/clusters/:cluster', patch, async (request, reply) => {
+  app.patch('/clusters/:cluster', { schema: patch, preValidation: refuseFixedFields }, async (request, reply) => {
     const { organization, name } = adminOf(request);
     refuseOperatorVersion(request.body.operatorVersion);
     const { id, changed } = await deps.store.write(async (trx) => {

@@ -1,6 +1,7 @@
 import { Type, type Static, type TInteger } from 'typebox';
 import { Intervals } from '../../../protocol/agent-config.ts';
 import { MAX_HEARTBEAT_SECONDS, MAX_ROTATE_SECONDS } from '../../cluster-settings.ts';
+import { answerOf } from '../openapi/answers.ts';
 
 const orNull = (schema: TInteger) => Type.Union([schema, Type.Null()]);
 const { event_batch_ms, event_batch_size } = Intervals.properties;
@@ -21,12 +22,15 @@ export const IntervalsChange = Type.Partial(
 export type IntervalsChange = Static<typeof IntervalsChange>;
 
 /** Intervals as the admin API shows them. */
-export interface IntervalsView {
-  readonly rotateSeconds: number;
-  readonly heartbeatSeconds: number;
-  readonly eventBatchMs: number;
-  readonly eventBatchSize: number;
-}
+export const IntervalsAnswer = answerOf('IntervalsAnswer', {
+  rotateSeconds: Type.Integer(),
+  heartbeatSeconds: Type.Integer(),
+  eventBatchMs: Type.Integer(),
+  eventBatchSize: Type.Integer(),
+});
+export type IntervalsView = Static<typeof IntervalsAnswer>;
+
+export const INTERVAL_NAMES = ['rotateSeconds', 'heartbeatSeconds', 'eventBatchMs', 'eventBatchSize'] as const;
 
 const COLUMNS = {
   rotateSeconds: 'rotate_seconds',

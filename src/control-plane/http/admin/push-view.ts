@@ -1,13 +1,7 @@
 import type { Condition } from '../../../protocol/condition.ts';
-import {
-  infoOf,
-  probeOf,
-  reachOf,
-  type PushCredentialInfo,
-  type PushProbe,
-  type PushReach,
-} from '../../push/push-credential-info.ts';
+import { infoOf, probeOf, reachOf, type PushReach } from '../../push/push-credential-info.ts';
 import type { ClusterRow, PushCredentialRow } from '../../store/schema.ts';
+import type { PushView } from './cluster-answer.ts';
 
 /** The last delivery or look was taken: the API server is this cluster's and takes the credential. */
 export const PUSH_READY = 'PushReady';
@@ -24,26 +18,6 @@ export const PUSH_CREDENTIAL_ENDS = 'PushCredentialEnds';
 
 /** Before the end of a credential. */
 const WARN_MS = 7 * 24 * 60 * 60_000;
-
-/** A cluster's push credential as the admin API shows it. Nothing secret. */
-export interface PushView {
-  readonly state: 'missing' | 'untried' | PushReach['state'] | 'expired';
-  readonly server?: string;
-  readonly user?: string;
-  readonly proof?: PushCredentialInfo['proof'];
-  readonly proxy?: string;
-  readonly setAt?: string;
-  readonly setBy?: string;
-  readonly expiresAt?: string;
-  /** Whether its account may ask for tokens of its own; absent while nobody has looked. */
-  readonly renewable?: boolean;
-  readonly renewAt?: string;
-  readonly renewedAt?: string;
-  /** Why it could not be renewed the last time. */
-  readonly renewalFault?: string;
-  readonly reach?: PushReach;
-  readonly probe?: PushProbe;
-}
 
 /** Of a cluster in push mode. */
 export function viewPush(row: PushCredentialRow | undefined, now: Date): PushView {
