@@ -1,0 +1,21 @@
+import { SCOPES, type AccessRole, type Scope } from '../../control-plane/access.ts';
+
+/** Who looks, and what he may do: `GET /me`. */
+export interface Me {
+  readonly name: string;
+  readonly displayName?: string;
+  readonly member: boolean;
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly organizations: readonly { readonly id: string; readonly name: string }[];
+  readonly access: readonly AccessRole[];
+  readonly roles: readonly string[];
+  readonly scopes: readonly Scope[];
+  readonly tokenExpiresAt?: string;
+  readonly via: 'token' | 'oidc';
+}
+
+/** Why he may not; undefined: he may. */
+export function whyNot(me: Me, scope: Scope): string | undefined {
+  if (me.scopes.includes(scope)) return undefined;
+  return `This needs the scope ${scope} (${SCOPES[scope]}). You have: ${me.scopes.join(', ') || 'none'}.`;
+}

@@ -1,0 +1,109 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError } from './api/api-error.ts';
+import { SCOPES, type Scope } from '../control-plane/access.ts';
+import type { Me } from './api/me.ts';
+import { useResource } from './api/use-resource.ts';
+import { ErrorBoundary } from './components/error-boundary.tsx';
+import { Failure, Skeleton } from './components/states.tsx';
+import { Toasts } from './components/toast.tsx';
+import { MeContext } from './me-context.ts';
+import { Page } from './page.tsx';
+import { useAddress } from './router.ts';
+import { matchRoute, type Route, type View } from './routes.ts';
+import { session } from './session.ts';
+import { Shell } from './shell.tsx';
+import { useStore } from './use-store.ts';
+import { SignInView } from './views/sign-in.tsx';
+
+/** The whole page: sign-in, or the view of the address within the shell. */
+export function App({ fault }: { readonly fault: string | undefined }): JSX.Element {
+  const { token, organization, ended } = useStore(session);
+  return (
+    <>
+      {token === undefined ? (
+        <Shell>
+          <SignInView why={ended ?? fault} />
+        </Shell>
+      ) : (
+        <SignedIn key={`${token} ${organization ?? ''}`} />
+      )}
+      <Toasts />
+    </>
+  );
+}
+
+function SignedIn(): JSX.Element {
+  const me = useResource<Me>('/me');
+  const known = me.data ?? (isBeforeMembers(me.error) ? EVERYTHING : undefined);
+  if (known === undefined) {
+    return <Shell>{me.error === undefined ? <Skeleton /> : <Failure error={me.error} retry={me.reload} />}</Shell>;
+  }
+  return (
+    <MeContext.Provider value={known}>
+      <Shell me={known}>
+        <ErrorBoundary>
+          <Routed />
+        </ErrorBoundary>
+      </Shell>
+    </MeContext.Provider>
+  );
+}
+const isBeforeMembers = (error: Error | undefined): boolean => error instanceof ApiError && error.status === 404;
+const EVERYTHING: Me = {
+  name: 'admin',
+  member: false,
+  organization: { id: '', name: '' },
+  organizations: [],
+  access: ['admin'],
+  roles: [],
+  scopes: Object.keys(SCOPES) as Scope[],
+  via: 'token',
+};
+
+/** Views that were loaded once are drawn at once. */
+const loaded = new Map<Route, View>();
+
+function Routed(): JSX.Element {
+  const { path, parameters } = useAddress();
+  const match = matchRoute(path);
+  const route = match?.route;
+  const [failed, setFailed] = useState<{ readonly route: Route; readonly error: Error }>();
+  const [, setTurn] = useState(0);
+
+  useEffect(() => {
+    if (route === undefined || loaded.has(route)) return undefined;
+    let isLeft = false;
+    route.load().then(
+      (view) => {
+        loaded.set(route, view);
+        if (!isLeft) setTurn((turn) => turn + 1);
+      },
+      (error: unknown) => {
+        if (!isLeft) setFailed({ route, error: error instanceof Error ? error : new Error(String(error)) });
+      },
+    );
+    return () => (isLeft = true);
+  }, [route, failed]);
+
+  if (match === undefined || route === undefined) {
+    return (
+      <Page title="There is no such page">
+        <p>
+          The address leads nowhere. <a href="#/">Go to the fleet</a>.
+        </p>
+      </Page>
+    );
+  }
+  const View = loaded.get(route);
+  if (View !== undefined)
+    return <View key={`${route.pattern.source} ${match.parts[0] ?? ''}`} parts={match.parts} parameters={parameters} />;
+  if (failed?.route !== route) return <Skeleton />;
+  // Its file is gone where the control plane was upgraded since this tab was opened.
+  return (
+    <Failure
+      error={new Error(`This part of the page could not be loaded (${failed.error.message}). Load the page again.`)}
+      retry={() => location.reload()}
+    />
+  );
+}
