@@ -27,8 +27,10 @@ export default defineConfig({
       'test/support/real-cluster/say-clusters.ts',
       'test/support/postgres/shared-server.ts',
     ],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // They only end a test that hangs; no test asserts its speed by them.
+    testTimeout: 60_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: 3,
     coverage: {

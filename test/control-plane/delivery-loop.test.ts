@@ -125,7 +125,7 @@ async function stateOf(id: string): Promise<string | undefined> {
   return row?.reason === null ? row.state : `${row?.state}: ${row?.reason}`;
 }
 
-const soon = { timeout: 5000, interval: 1 };
+const soon = { timeout: 30_000, interval: 1 };
 
 describe('DeliveryLoop', () => {
   it('delivers what was accepted before it started, stores each receipt and wakes the cluster once', async () => {

@@ -14,7 +14,7 @@ import {
 import { hashToken, mintToken } from '../../src/protocol/token.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger, type Logger } from '../../src/runtime/logger.ts';
-import { queryNow } from '../support/postgres/query-now.ts';
+import { executeSoon, queryNow } from '../support/postgres/query-now.ts';
 import { testDatabaseUrl } from '../support/postgres/test-database-url.ts';
 
 const run = promisify(execFile);
@@ -181,8 +181,8 @@ export class RunningControlPlane implements AsyncDisposable {
   addOrganization(name: string): string {
     const token = mintToken('svcadm', randomBytes).expose();
     const at = systemClock.now().toISOString();
-    this.execute('INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)', `org-${name}`, name, at);
-    this.execute(
+    this.query('INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)', `org-${name}`, name, at);
+    this.query(
       'INSERT INTO admin_tokens (token_hash, organization_id, name, created_at) VALUES (?, ?, ?, ?)',
       hashToken(token),
       `org-${name}`,
@@ -192,13 +192,14 @@ export class RunningControlPlane implements AsyncDisposable {
     return token;
   }
 
-  /** Rows of the database itself, as numbers and texts whichever kind it is. */
+  /** Rows of the database itself, as numbers and texts whichever kind it is. All of this process waits: nothing that waits for a lock. */
   query(sql: string, ...parameters: (string | number)[]): Record<string, unknown>[] {
     return queryNow(this.#env.SERVICE_DATABASE_URL, sql, parameters);
   }
 
-  execute(sql: string, ...parameters: (string | number)[]): void {
-    this.query(sql, ...parameters);
+  /** Changes rows of the database behind its back, while it goes on: a transaction of its own may have to end first. */
+  async execute(sql: string, ...parameters: (string | number)[]): Promise<void> {
+    await executeSoon(this.#env.SERVICE_DATABASE_URL, sql, parameters);
   }
 
   /** What a refusal must leave as it was: rows of everything that an intent writes, and the tip of the branch. */

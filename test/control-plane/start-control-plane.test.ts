@@ -221,8 +221,8 @@ describe('a restart', () => {
     const before = await plane.until(id, 'delivered');
     const traces = await plane.traces();
     await plane.stop();
-    plane.execute('DELETE FROM receipts');
-    plane.execute("UPDATE intents SET state = 'accepted', delivered_at = NULL");
+    await plane.execute('DELETE FROM receipts');
+    await plane.execute("UPDATE intents SET state = 'accepted', delivered_at = NULL");
     await plane.startAgain();
     const after = await plane.until(id, 'delivered');
     expect(after['receipt']).toEqual(before['receipt']);

@@ -48,7 +48,7 @@ describe('Wakeups', () => {
     expect(woken).toHaveLength(20);
     for (let step = 0; step < 19; step += 1) {
       clock.advance(50);
-      await vi.waitFor(() => expect(woken).toHaveLength(40 + step * 20));
+      await vi.waitFor(() => expect(woken).toHaveLength(40 + step * 20), 30_000);
     }
     await all;
     expect(new Set(woken).size).toBe(400);

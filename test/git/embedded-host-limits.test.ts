@@ -43,7 +43,7 @@ describe('an EmbeddedHost under strain', () => {
     sent.on('error', () => resolve(undefined));
     // More than is kept in memory.
     sent.write(`${start}${'x'.repeat(80_000)}`);
-    await vi.waitFor(() => expect(server.pushes()).toBeGreaterThan(pushes));
+    await vi.waitFor(() => expect(server.pushes()).toBeGreaterThan(pushes), 30_000);
     sent.destroy();
     await promise;
     await untilNoQuarantine();
@@ -105,6 +105,6 @@ async function untilNoQuarantine(): Promise<void> {
       const names = await readdir(join(server.path('acme'), 'objects'));
       expect(names.filter((name) => name.startsWith('tmp_objdir'))).toEqual([]);
     },
-    { timeout: 5000, interval: 10 },
+    { timeout: 30_000, interval: 10 },
   );
 }

@@ -86,7 +86,7 @@ async function commit(): Promise<{ before: string; id: string; into: string; pac
 describe('bodies that do not end', () => {
   it('hold no process: others read and push, and the same credential is turned away beyond its share', async () => {
     for (let index = 0; index < 8; index += 1) begin('git-upload-pack', 'read', '0014command=ls-refs\n');
-    await vi.waitFor(async () => expect(await advertised('read')).toBe(503), { timeout: 5000, interval: 20 });
+    await vi.waitFor(async () => expect(await advertised('read')).toBe(503), { timeout: 30_000, interval: 20 });
     expect(await advertised('other')).toBe(200);
     const { into, id } = await commit();
     await git(into, ['push', '--quiet', 'origin', 'main']);
@@ -111,7 +111,7 @@ describe('bodies that do not end', () => {
     sent.end();
     expect((await answer).status).toBe(200);
     begin('git-receive-pack', 'write', Buffer.alloc(200_000, '0')).sent.destroy();
-    await vi.waitFor(async () => expect(await advertised('write')).toBe(200));
+    await vi.waitFor(async () => expect(await advertised('write')).toBe(200), 30_000);
     expect(await readdir(join(server.folder, 'repositories'))).toEqual(['acme.git']);
   });
 });
@@ -121,7 +121,7 @@ describe('a push that began with a good credential', () => {
     const { before, id, pack } = await commit();
     const command = pktLine(`${before} ${id} refs/heads/main\0report-status\n`);
     const { sent, answer } = begin('git-receive-pack', 'write', Buffer.concat([command, Buffer.from('0000')]));
-    await vi.waitFor(() => expect(server.pushes()).toBe(1));
+    await vi.waitFor(() => expect(server.pushes()).toBe(1), 30_000);
     server.tokens.delete('write');
     sent.end(pack);
     expect((await answer).text).toContain('ng refs/heads/main not allowed');

@@ -194,7 +194,7 @@ describe('the configuration in pull mode', () => {
     plane.intercept = () => false;
     run.clock.advance(1);
     await run.untilAsked(3);
-    await expect.poll(() => run.session.state, { timeout: 5000 }).toBe('open');
+    await expect.poll(() => run.session.state, { timeout: 30_000 }).toBe('open');
   });
 
   it('is not asked for where no answer ever named a revision', async () => {

@@ -10,7 +10,7 @@ async function registered(plane: FakeControlPlane, world: OperatorWorld): Promis
   await world.start();
   await world.join(plane.url, 'svcreg_a');
   await world.until('Authenticated', 'True', 'Registered');
-  await expect.poll(async () => (await world.read()).status?.configRevision, { timeout: 5000 }).toBeDefined();
+  await expect.poll(async () => (await world.read()).status?.configRevision, { timeout: 30_000 }).toBeDefined();
 }
 
 describe('the one refresh after a 401', () => {

@@ -72,7 +72,7 @@ describe('a Secret that somebody deletes', () => {
     const first = await world.start(hurried);
     await world.join(plane.url, 'svcreg_a');
     await expect
-      .poll(async () => (await world.read()).status?.registration?.state, { timeout: 5000 })
+      .poll(async () => (await world.read()).status?.registration?.state, { timeout: 30_000 })
       .toBe('registered');
     await world.stop(first);
     await remove(world, 'service-operator-credentials');

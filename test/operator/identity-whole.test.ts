@@ -36,7 +36,7 @@ async function joined(): Promise<Joined> {
   await world.start(hurried);
   await world.join(plane.url, String(body['registrationToken']));
   await world.until('Authenticated', 'True', 'Registered');
-  await expect.poll(async () => (await world.read()).status?.odooPublicKey, { timeout: 5000 }).toBeDefined();
+  await expect.poll(async () => (await world.read()).status?.odooPublicKey, { timeout: 30_000 }).toBeDefined();
   const kept = owned.move();
   return { plane, world, id: String(body['cluster'].id), [Symbol.asyncDispose]: async () => await kept.disposeAsync() };
 }
@@ -52,7 +52,7 @@ describe('identity between the two programs', () => {
     expect(after).toMatch(/^svcagt_/);
     expect(after).not.toBe(before);
     await expect
-      .poll(async () => (await plane.call('GET', '/audit?kind=CredentialRotated')).body['items'], { timeout: 5000 })
+      .poll(async () => (await plane.call('GET', '/audit?kind=CredentialRotated')).body['items'], { timeout: 30_000 })
       .toEqual([expect.objectContaining({ source: 'agent', kind: 'CredentialRotated', reason: 'CredentialRotated' })]);
     const asked = await plane.call('GET', '/audit?kind=CredentialRotate');
     expect(asked.body['items']).toEqual([expect.objectContaining({ source: 'user' })]);
@@ -73,11 +73,13 @@ describe('identity between the two programs', () => {
       .poll(
         async () =>
           (await world.read()).status?.signingKeys?.accepted.map((key) => (JSON.parse(key) as { kid: string }).kid),
-        { timeout: 5000 },
+        { timeout: 30_000 },
       )
       .toEqual([body['kid'], first.kid]);
     expect((await plane.call('DELETE', `/clusters/eu/signing-keys/${first.kid}`)).status).toBe(204);
-    await expect.poll(async () => (await world.read()).status?.signingKeys?.accepted.length, { timeout: 5000 }).toBe(1);
+    await expect
+      .poll(async () => (await world.read()).status?.signingKeys?.accepted.length, { timeout: 30_000 })
+      .toBe(1);
     const { status } = await world.read();
     expect(status?.conditions?.find(({ type }) => type === 'SigningKeyTrusted')).toBeUndefined();
   });
@@ -109,7 +111,7 @@ describe('identity between the two programs', () => {
   it('comes back by itself when the control plane has forgotten its credential, as after a restore', async () => {
     await using all = await joined();
     const { plane, world } = all;
-    plane.execute('DELETE FROM agent_credentials');
+    await plane.execute('DELETE FROM agent_credentials');
     await plane.call('PATCH', '/clusters/eu', { allowedNamespaces: ['shop', 'pay'] });
     await world.until('Authenticated', 'True', 'CredentialRecovered');
     await expect
@@ -129,13 +131,14 @@ describe('identity between the two programs', () => {
       name: 'podinfo',
     };
     const before = await world.cluster.api.get(ref);
-    const expire = (): void => plane.execute("UPDATE agent_credentials SET expires_at = '2026-01-01T00:00:00.000Z'");
-    expire();
+    const expire = async (): Promise<void> =>
+      await plane.execute("UPDATE agent_credentials SET expires_at = '2026-01-01T00:00:00.000Z'");
+    await expire();
     await plane.call('PATCH', '/clusters/eu', { allowedNamespaces: ['shop', 'pay'] });
     await world.until('Authenticated', 'True', 'CredentialRecovered');
 
-    plane.execute('UPDATE clusters SET public_key = NULL');
-    expire();
+    await plane.execute('UPDATE clusters SET public_key = NULL');
+    await expire();
     await plane.call('PATCH', '/clusters/eu', { allowedNamespaces: ['shop'] });
     await world.until('Authenticated', 'False', 'CredentialExpired');
     const { body } = await plane.call('POST', '/clusters/eu/registration-token');
@@ -162,7 +165,7 @@ describe('identity between the two programs', () => {
       uid: before?.metadata.uid,
       deleted: undefined,
     });
-  }, 30_000);
+  }, 90_000);
 
   it('stops when an admin revokes it, and does not come back by itself', async () => {
     await using all = await joined();

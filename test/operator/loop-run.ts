@@ -69,7 +69,7 @@ export class LoopRun implements AsyncDisposable {
   }
 
   async untilAsked(count: number): Promise<void> {
-    await expect.poll(() => this.plane.requests.length, { timeout: 5000, interval: 5 }).toBe(count);
+    await expect.poll(() => this.plane.requests.length, { timeout: 30_000, interval: 5 }).toBe(count);
   }
 
   /** Lets the loop take an answer that is under way. */

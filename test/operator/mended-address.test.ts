@@ -15,7 +15,7 @@ describe('an address that was wrong and is mended', () => {
     plane.accounts.set('svcreg_a', 'fresh');
     await world.start();
     await world.join(plane.url, 'svcreg_a');
-    await expect.poll(() => plane.queue.waits.length, { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(() => plane.queue.waits.length, { timeout: 30_000 }).toBeGreaterThan(0);
     await world.setSpec({ controlPlaneBaseUrl: wrong.url });
     await world.until('Stalled', 'True', 'EndpointMissing');
     await world.until('Synced', 'False', 'SourceUnreachable');

@@ -15,7 +15,7 @@ async function registered(plane: FakeControlPlane, world: OperatorWorld): Promis
   plane.configure({ catalog_entries: [...CATALOG] });
   await world.join(plane.url, 'svcreg_a');
   await world.until('ControllersHealthy', 'True', 'ControllersRunning');
-  await expect.poll(() => plane.events.length, { timeout: 5000 }).toBeGreaterThan(2);
+  await expect.poll(() => plane.events.length, { timeout: 30_000 }).toBeGreaterThan(2);
 }
 
 function transitions(plane: FakeControlPlane): string[] {
@@ -35,7 +35,7 @@ describe('the operator', () => {
     await world.start();
     await registered(plane, world);
     await world.cluster.api.create(anInstance(), 'test');
-    await expect.poll(() => transitions(plane), { timeout: 5000 }).toContain('ApplicationInstance Ready=False');
+    await expect.poll(() => transitions(plane), { timeout: 30_000 }).toContain('ApplicationInstance Ready=False');
     const seen = transitions(plane);
     expect(seen).toEqual(expect.arrayContaining(['Cluster Authenticated=True', 'Cluster Connected=True']));
     expect(new Set(plane.events.map(({ eventKey }) => eventKey)).size).toBe(plane.events.length);
@@ -70,7 +70,7 @@ describe('the operator', () => {
           });
           return JSON.stringify(await still()) === JSON.stringify(before);
         },
-        { timeout: 5000 },
+        { timeout: 30_000 },
       )
       .toBe(true);
   });
@@ -149,14 +149,14 @@ describe('the operator', () => {
     await plane.close();
     await world.cluster.api.create(anInstance({ version: '9.0.0' }), 'test');
     await expect
-      .poll(async () => await world.cluster.api.get(refOf(anInstance())), { timeout: 5000 })
+      .poll(async () => await world.cluster.api.get(refOf(anInstance())), { timeout: 30_000 })
       .toMatchObject({
         status: { conditions: expect.arrayContaining([expect.objectContaining({ type: 'Stalled' })]) },
       });
     await world.stop(first);
     await plane.listen(port);
     await world.start();
-    await expect.poll(() => transitions(plane), { timeout: 5000 }).toContain('ApplicationInstance Stalled=True');
+    await expect.poll(() => transitions(plane), { timeout: 30_000 }).toContain('ApplicationInstance Stalled=True');
   });
 
   it('follows a change of what is allowed at once', async () => {
@@ -165,12 +165,12 @@ describe('the operator', () => {
     await world.start();
     await registered(plane, world);
     await world.cluster.api.create(anInstance({ name: 'late', version: '7.1.0' }), 'test');
-    await expect.poll(() => transitions(plane), { timeout: 5000 }).toContain('ApplicationInstance Stalled=True');
+    await expect.poll(() => transitions(plane), { timeout: 30_000 }).toContain('ApplicationInstance Stalled=True');
     plane.configure({ catalog_entries: [{ ...CATALOG[0], versions: '>=6.5.0' }], delivery_epoch: 2 });
     await expect
-      .poll(async () => (await world.read()).status, { timeout: 5000 })
+      .poll(async () => (await world.read()).status, { timeout: 30_000 })
       .toMatchObject({ deliveryEpoch: 2, catalogEntries: [{ versions: '>=6.5.0' }] });
-    await expect.poll(() => transitions(plane), { timeout: 5000 }).toContain('ApplicationInstance Reconciling=True');
+    await expect.poll(() => transitions(plane), { timeout: 30_000 }).toContain('ApplicationInstance Reconciling=True');
   });
 
   it('says that its credential is refused, sends nothing more, and resumes with a fresh registration token', async () => {
@@ -196,7 +196,7 @@ describe('the operator', () => {
     plane.accounts.set('svcreg_b', 'fresh');
     await world.setSpec({ registration: { token: 'svcreg_b' } });
     await world.until('Authenticated', 'True', 'Registered');
-    await expect.poll(() => transitions(plane), { timeout: 5000 }).toContain('ApplicationInstance Ready=False');
+    await expect.poll(() => transitions(plane), { timeout: 30_000 }).toContain('ApplicationInstance Ready=False');
     expect(transitions(plane)).toContain('Cluster Authenticated=False');
   });
 

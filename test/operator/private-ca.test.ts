@@ -39,7 +39,7 @@ describe('a control plane with a private CA', () => {
     await world.start();
     await world.join(plane.url, 'svcreg_a');
     await world.until('Connected', 'True', 'ControlPlaneReachable');
-    await expect.poll(() => plane.count('/api/agent/config'), { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(() => plane.count('/api/agent/config'), { timeout: 30_000 }).toBeGreaterThan(0);
     const secret = await world.secret(NAME);
     expect([decoded(secret, 'ca.crt'), decoded(secret, 'token')]).toEqual([chain.root, 'svcagt_1']);
   });

@@ -13,8 +13,8 @@ describe('the script of servicectl clusters recovery-command', () => {
     const { plane, world, clusterId } = all;
     await all.bring(INSTALL, 'ready');
     const before = await all.instance('podinfo');
-    plane.execute("UPDATE agent_credentials SET expires_at = '2026-01-01T00:00:00.000Z'");
-    plane.execute('UPDATE clusters SET public_key = NULL');
+    await plane.execute("UPDATE agent_credentials SET expires_at = '2026-01-01T00:00:00.000Z'");
+    await plane.execute('UPDATE clusters SET public_key = NULL');
     // Ends the request that is held.
     await plane.call('PATCH', '/clusters/eu', { displayName: 'Europe, back' });
     await world.until('Authenticated', 'False', 'CredentialExpired');

@@ -19,7 +19,7 @@ describe('a registration token in a Secret', () => {
     await world.start();
     await world.join(plane.url);
     await world.until('Authenticated', 'True', 'Registered');
-    await expect.poll(async () => world.secret(NAME), { timeout: 5000 }).toBeUndefined();
+    await expect.poll(async () => world.secret(NAME), { timeout: 30_000 }).toBeUndefined();
     expect(decoded(await world.secret('service-operator-credentials'), 'token')).toBe('svcagt_1');
   });
 
@@ -55,7 +55,7 @@ describe('a registration token in a Secret', () => {
     await world.setSpec({ registration: null });
     await handOver(world, 'svcreg_a');
     await world.start();
-    await expect.poll(async () => world.secret(NAME), { timeout: 5000 }).toBeUndefined();
+    await expect.poll(async () => world.secret(NAME), { timeout: 30_000 }).toBeUndefined();
     expect((await world.until('Authenticated', 'True', 'Registered')).status).toBe('True');
     expect(plane.requests.filter(({ path }) => path === '/api/agent/register')).toHaveLength(1);
   });
@@ -73,7 +73,7 @@ describe('a registration token in a Secret', () => {
     await handOver(world, 'svcreg_b');
     const again = await world.start();
     await expect.poll(() => plane.accounts.get('svcreg_b'), { timeout: 15_000 }).toBe('used');
-    await expect.poll(async () => world.secret(NAME), { timeout: 5000 }).toBeUndefined();
+    await expect.poll(async () => world.secret(NAME), { timeout: 30_000 }).toBeUndefined();
     await world.until('Authenticated', 'True', 'Registered');
     // Nor is the spent one tried after the next restart.
     await world.stop(again);

@@ -54,7 +54,9 @@ describe('registration', () => {
       public_key: publicKey,
       operator_version: '0.2.0',
     });
-    await expect.poll(async () => (await world.read()).status?.allowedNamespaces, { timeout: 5000 }).toEqual(['shop']);
+    await expect
+      .poll(async () => (await world.read()).status?.allowedNamespaces, { timeout: 30_000 })
+      .toEqual(['shop']);
     const events = await world.cluster.api.list<KubeObject>(
       { apiVersion: 'v1', kind: 'Event' },
       { namespace: NAMESPACE },
@@ -130,7 +132,7 @@ describe('registration', () => {
     });
     const first = await world.start();
     await world.join(plane.url, 'svcreg_a');
-    await expect.poll(() => plane.accounts.get('svcreg_a'), { timeout: 5000 }).toBe('used');
+    await expect.poll(() => plane.accounts.get('svcreg_a'), { timeout: 30_000 }).toBe('used');
     await world.stop(first);
     heal();
     await world.start();
@@ -148,7 +150,7 @@ describe('registration', () => {
     await world.stop(first);
     const polls = plane.count('/api/agent/config');
     await world.start();
-    await expect.poll(() => plane.count('/api/agent/config'), { timeout: 5000 }).toBeGreaterThan(polls);
+    await expect.poll(() => plane.count('/api/agent/config'), { timeout: 30_000 }).toBeGreaterThan(polls);
     expect(plane.count('/api/agent/register')).toBe(1);
   });
 

@@ -15,7 +15,7 @@ async function registered(plane: FakeControlPlane, world: OperatorWorld): Promis
   await world.start();
   await world.join(plane.url, 'svcreg_a');
   await world.until('Authenticated', 'True', 'Registered');
-  await expect.poll(async () => (await world.read()).status?.configRevision, { timeout: 5000 }).toBeDefined();
+  await expect.poll(async () => (await world.read()).status?.configRevision, { timeout: 30_000 }).toBeDefined();
 }
 
 /** What an admin's request looks like from here. */
@@ -37,7 +37,7 @@ describe('rotation', () => {
       lastTransitionTime: secret?.metadata.annotations?.['ops.service.io/rotated-at'],
     });
     await expect
-      .poll(() => plane.events.filter(({ kind }) => kind === 'CredentialRotated'), { timeout: 5000 })
+      .poll(() => plane.events.filter(({ kind }) => kind === 'CredentialRotated'), { timeout: 30_000 })
       .toHaveLength(1);
     const cluster = await world.read();
     const event = plane.events.find(({ kind }) => kind === 'CredentialRotated');
@@ -89,7 +89,7 @@ describe('rotation', () => {
       respond: { status: 500, body: '{"kind":"Status","code":500,"reason":"InternalError","message":"not now"}' },
     });
     askForRotation(plane);
-    await expect.poll(() => plane.count(ROTATE), { timeout: 5000 }).toBe(1);
+    await expect.poll(() => plane.count(ROTATE), { timeout: 30_000 }).toBe(1);
     await world.stop(first);
     heal();
     expect(decoded(await world.secret(CREDENTIALS), 'token')).toBe('svcagt_1');
@@ -168,7 +168,7 @@ describe('rotation', () => {
     );
     plane.tokens.delete('svcagt_1');
     plane.configure({ delivery_epoch: 3 });
-    await expect.poll(async () => (await world.read()).status?.deliveryEpoch, { timeout: 5000 }).toBe(3);
+    await expect.poll(async () => (await world.read()).status?.deliveryEpoch, { timeout: 30_000 }).toBe(3);
     expect({ asked, recoveries: plane.count('/api/agent/credentials/recover') }).toEqual({ asked: 1, recoveries: 0 });
   });
 
@@ -186,14 +186,14 @@ describe('rotation', () => {
       return true;
     };
     askForRotation(plane);
-    await expect.poll(() => held.length, { timeout: 5000 }).toBe(1);
+    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(1);
     await world.cluster.api.mergePatch(
       { apiVersion: 'v1', kind: 'Secret', namespace: NAMESPACE, name: CREDENTIALS },
       { data: { token: Buffer.from('svcagt_by-hand').toString('base64') } },
     );
     held[0]?.();
     const byHand = (): boolean => plane.requests.at(-1)?.authorization === 'Bearer svcagt_by-hand';
-    await expect.poll(byHand, { timeout: 5000 }).toBe(true);
+    await expect.poll(byHand, { timeout: 30_000 }).toBe(true);
     expect(decoded(await world.secret(CREDENTIALS), 'token')).toBe('svcagt_by-hand');
   });
 
@@ -218,7 +218,7 @@ describe('rotation', () => {
     expect(condition.message).toContain('the control plane gave no client certificate');
     expect(plane.credentials.requests).toEqual([expect.stringContaining('BEGIN CERTIFICATE REQUEST')]);
     plane.configure({ delivery_epoch: 2 });
-    await expect.poll(async () => (await world.read()).status?.deliveryEpoch, { timeout: 5000 }).toBe(2);
+    await expect.poll(async () => (await world.read()).status?.deliveryEpoch, { timeout: 30_000 }).toBe(2);
     expect(plane.count(ROTATE)).toBe(1);
   });
 });

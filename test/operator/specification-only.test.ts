@@ -65,7 +65,7 @@ describe('a control plane that follows the specification and no more', () => {
     plane.accounts.set('svcreg_a', 'fresh');
     await world.start();
     await world.join(plane.url, 'svcreg_a');
-    await expect.poll(async () => (await world.read()).status?.configRevision, { timeout: 5000 }).toBe('1');
+    await expect.poll(async () => (await world.read()).status?.configRevision, { timeout: 30_000 }).toBe('1');
     for (const token of plane.tokens) theirs.tokens.add(token);
     await world.setSpec({ controlPlaneBaseUrl: theirs.url });
     const { message } = await world.until('ConfigurationServed', 'False', 'ConfigurationNotServed');

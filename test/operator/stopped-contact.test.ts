@@ -30,7 +30,7 @@ describe('contact of an operator that asks nothing', () => {
     await world.start(clock);
     await world.join(plane.url, 'svcreg_a');
     await world.until('Connected', 'True', 'ControlPlaneReachable');
-    await expect.poll(() => plane.queue.waits.length, { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(() => plane.queue.waits.length, { timeout: 30_000 }).toBeGreaterThan(0);
     plane.intercept = ({ path }, response) => {
       if (path === '/api/agent/register') return false;
       plane.refuse(response, 'cluster_disabled', 'this cluster is disabled');

@@ -20,7 +20,7 @@ async function beginToDelete(cluster: TestCluster, definition: string, held: Kub
   await vi.waitFor(async () => {
     const live = await cluster.api.get({ apiVersion, kind, namespace: 'shop', name: 'held' });
     expect(live?.metadata.deletionTimestamp).toBeDefined();
-  });
+  }, 30_000);
 }
 
 describe('a definition that is being deleted', () => {

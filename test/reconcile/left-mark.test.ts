@@ -41,7 +41,7 @@ it.each(['prune', 'tombstone'] as const)(
     });
     expect(await stage.untilHeld('DeleteFailed')).toContain('not today');
     // At once, and not only when the file is back.
-    await expect.poll(async () => await markOf(stage), { timeout: 5000 }).toBeUndefined();
+    await expect.poll(async () => await markOf(stage), { timeout: 30_000 }).toBeUndefined();
     const back = stage.file({ name: 'a', ...(way === 'prune' ? {} : { source: '1.10' }) });
     stage.remote.push(way === 'prune' ? {} : { [tombstone]: null });
     await stage.untilAppliedAgain(Object.fromEntries([back]));

@@ -49,8 +49,8 @@ describe('break-glass', () => {
   /** Another instance goes all the way through behind it. */
   const passed = async (name: string): Promise<void> => {
     await stage.cluster.api.apply(file({ name, namespace: 'yard' }).object, { fieldManager: 'service-operator' });
-    await vi.waitFor(() => expect(writesTo(`apply HelmRelease yard/${name}`)).toHaveLength(1), { timeout: 8000 });
-    await vi.waitFor(() => expect(stage.operator.story.at(-1)).toContain('Ready=True'), { timeout: 8000 });
+    await vi.waitFor(() => expect(writesTo(`apply HelmRelease yard/${name}`)).toHaveLength(1), { timeout: 30_000 });
+    await vi.waitFor(() => expect(stage.operator.story.at(-1)).toContain('Ready=True'), { timeout: 30_000 });
   };
 
   beforeEach(async () => {

@@ -27,8 +27,9 @@ describe('the controller', () => {
       stage.operator.allow(aPolicy());
       // A second instance goes all the way through behind it in the queue.
       await stage.cluster.api.apply(anInstance({ name: `behind-${turn}` }), { fieldManager: 'service-operator' });
-      await vi.waitFor(() =>
-        expect(stage.operator.story.filter((line) => line.includes('Ready=True'))).toHaveLength(1),
+      await vi.waitFor(
+        () => expect(stage.operator.story.filter((line) => line.includes('Ready=True'))).toHaveLength(1),
+        30_000,
       );
       expect(stage.operator.recording.writes.filter((write) => write.includes('shop/podinfo'))).toEqual([]);
     }
@@ -59,7 +60,7 @@ describe('the controller', () => {
           expect(isDone).toBe(true);
           return false;
         },
-        { timeout: 8000, interval: 2 },
+        { timeout: 30_000, interval: 2 },
       );
     };
     const live = async (): Promise<void> => {
@@ -123,11 +124,13 @@ describe('an Operation', () => {
       },
       { fieldManager: 'service-operator' },
     );
-    await vi.waitFor(() =>
-      expect(stage.operator.story).toEqual([
-        'int-1: Accepted=False/TemplateNotSupported Blocked=True/TemplateNotSupported Running=False/NotStarted ' +
-          'Succeeded=False/NotReached Failed=False/NotReached Cancelled=False/NotReached',
-      ]),
+    await vi.waitFor(
+      () =>
+        expect(stage.operator.story).toEqual([
+          'int-1: Accepted=False/TemplateNotSupported Blocked=True/TemplateNotSupported Running=False/NotStarted ' +
+            'Succeeded=False/NotReached Failed=False/NotReached Cancelled=False/NotReached',
+        ]),
+      30_000,
     );
   });
 });

@@ -88,8 +88,8 @@ async function newTenant(slug: string, admin: string): Promise<Tenant> {
     agent: String(registered['token']),
     registration: String(issued['registrationToken']),
     intent: String(intent['id']),
-    proposal: storeProposal(plane, id, `of-${id}`),
-    approval: storeApproval(plane, id, 'waits').approval,
+    proposal: await storeProposal(plane, id, `of-${id}`),
+    approval: (await storeApproval(plane, id, 'waits')).approval,
     job,
   };
 }
@@ -143,7 +143,7 @@ beforeAll(async () => {
   await server.app.ready();
   agentRoutes = server.routes.filter((route) => route.includes(' /api/agent/'));
   adminRoutes = await adminRouteList();
-}, 30_000);
+}, 90_000);
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 describe('A13: across clusters and organizations', () => {
@@ -254,7 +254,7 @@ describe('A13: across clusters and organizations', () => {
       // To put an entry or a repository makes one of their own.
       expect([route, answer.status]).toEqual([route, MAKES[route] ?? 404]);
       for (const table of ['catalog_entries', 'repositories', 'operation_templates'])
-        plane.execute(`DELETE FROM ${table} WHERE organization_id = 'org-other' AND name LIKE '%only-ours'`);
+        await plane.execute(`DELETE FROM ${table} WHERE organization_id = 'org-other' AND name LIKE '%only-ours'`);
     }
     const { body: webhooks } = await plane.call('GET', '/channel/webhooks');
     expect(webhooks['items']).toMatchObject([{ name: 'chat' }]);

@@ -100,7 +100,7 @@ it.each(['gitops', 'pull'] as const)(
     await untilSaid(stage, 'SealedValuesNotOpened');
     await expect
       .poll(async () => (await plane.call('GET', '/audit?kind=JobPayloadDecryptionFailed')).body['items'], {
-        timeout: 5000,
+        timeout: 30_000,
       })
       .toHaveLength(1);
 
@@ -162,7 +162,7 @@ async function plant(stage: LeakStage, mode: 'gitops' | 'pull', text: string): P
     return;
   }
   const soon = new Date(Date.now() + 3_600_000).toISOString();
-  plane.execute(
+  await plane.execute(
     `INSERT INTO jobs (id, cluster_id, intent_id, kind, target_kind, namespace, name, generation, delivery_epoch,
        idempotency_key, payload, state, created_at, expires_at)
      SELECT 'job-planted', cluster_id, intent_id, 'apply', 'Secret', 'shop', 'stolen', 1, delivery_epoch,

@@ -66,7 +66,10 @@ export class AbsenceStage implements AsyncDisposable {
   async restartWith(columns: string): Promise<void> {
     const { plane, clusterId } = this.system;
     await plane.stop();
-    plane.execute(`UPDATE clusters SET ${columns}, config_revision = config_revision + 1 WHERE id = ?`, clusterId);
+    await plane.execute(
+      `UPDATE clusters SET ${columns}, config_revision = config_revision + 1 WHERE id = ?`,
+      clusterId,
+    );
     await plane.startAgain();
   }
 

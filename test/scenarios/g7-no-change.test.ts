@@ -35,8 +35,8 @@ it('G7: a receipt that was lost is found again without a commit, a push or news 
   const before = await seen();
   await plane.stop();
   // As a crash between the push and its receipt leaves it.
-  plane.execute("UPDATE intents SET state = 'accepted', delivered_at = NULL WHERE id = ?", intent);
-  plane.execute('DELETE FROM receipts WHERE intent_id = ?', intent);
+  await plane.execute("UPDATE intents SET state = 'accepted', delivered_at = NULL WHERE id = ?", intent);
+  await plane.execute('DELETE FROM receipts WHERE intent_id = ?', intent);
   await plane.startAgain();
   expect((await plane.until(intent, 'delivered'))['receipt']).toEqual(receipt);
   expect(await seen()).toEqual(before);

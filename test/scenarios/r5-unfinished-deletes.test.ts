@@ -12,7 +12,9 @@ it('R5: a delete before the first write is done at once, is said, and holds noth
   await stage.untilReady('b');
   const told = (): unknown =>
     stage.plane.events.find(({ resourceRef, source }) => resourceRef.name === 'never' && source?.intentId === 'int-9');
-  await expect.poll(told, { timeout: 5000 }).toMatchObject({ conditions: [{ type: 'Ready', reason: 'Uninstalled' }] });
+  await expect
+    .poll(told, { timeout: 30_000 })
+    .toMatchObject({ conditions: [{ type: 'Ready', reason: 'Uninstalled' }] });
   expect(stage.deletes).toEqual([]);
 }, 60_000);
 

@@ -88,7 +88,7 @@ it('S4: a data directory of the previous release opens, is migrated forward once
 
 it(
   'S4: nothing of it is lost, its tokens and credentials are good, and work goes on',
-  { timeout: 30_000 },
+  { timeout: 90_000 },
   async () => {
     await using plane = await start();
     const { items: intents } = await plane.call('GET', '/api/v1/clusters/eu/intents');

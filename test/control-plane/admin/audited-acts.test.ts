@@ -235,10 +235,10 @@ beforeAll(async () => {
   const id = await plane.newCluster('prod-eu');
   const approving = await plane.newCluster('approving');
   approvals = {
-    approved: storeApproval(plane, approving, 'approved').intent,
-    rejected: storeApproval(plane, approving, 'rejected').intent,
+    approved: (await storeApproval(plane, approving, 'approved')).intent,
+    rejected: (await storeApproval(plane, approving, 'rejected')).intent,
   };
-  for (const name of ['merged', 'rejected', 'superseded']) storeProposal(plane, id, name);
+  for (const name of ['merged', 'rejected', 'superseded']) await storeProposal(plane, id, name);
   const { body: issued } = await plane.call('POST', '/clusters/prod-eu/registration-token');
   await plane.call('POST', '/api/agent/register', { token: issued['registrationToken'] }, { token: null });
 });
@@ -255,7 +255,7 @@ describe('what a person does through the admin API', () => {
 
   it.for(ACTS)('is in the audit with who did it: $route as $audited', async ({ route, path, body, audited }) => {
     const [method = '', pattern = ''] = route.split(' ');
-    if (audited === 'ChannelWebhookEnabled') plane.execute("UPDATE channel_webhooks SET disabled_at = 'now'");
+    if (audited === 'ChannelWebhookEnabled') await plane.execute("UPDATE channel_webhooks SET disabled_at = 'now'");
     if (audited === 'SigningKeyRevoked') {
       const { body: keys } = await plane.call('GET', '/clusters/prod-eu/signing-keys');
       kid = keys['items'].find(({ state }: { state: string }) => state === 'retired')?.kid ?? keys['items'][0].kid;

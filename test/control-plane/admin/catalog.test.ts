@@ -30,8 +30,8 @@ describe('the catalog', () => {
     await plane.call('PUT', '/catalog/private', { ...PODINFO, chart: { ...PODINFO.chart, url: 'oci://x/y' } });
     const chart = { ...PODINFO.chart, url: 'oci://user:hunter2@x/y?token=hunter2' };
     const text = JSON.stringify(chart);
-    plane.execute("UPDATE catalog_entries SET chart = ? WHERE name = 'private'", text);
-    plane.execute(
+    await plane.execute("UPDATE catalog_entries SET chart = ? WHERE name = 'private'", text);
+    await plane.execute(
       "UPDATE audit SET summary = ? WHERE summary LIKE 'catalog entry private:%'",
       'catalog entry private: oci oci://user:hunter2@x/y, versions 6.x',
     );
@@ -50,7 +50,7 @@ describe('the catalog', () => {
     ];
     expect(JSON.stringify(seen)).not.toContain('hunter2');
     await plane.call('PUT', '/catalog/private', PODINFO);
-    plane.execute("DELETE FROM catalog_entries WHERE name = 'private'");
+    await plane.execute("DELETE FROM catalog_entries WHERE name = 'private'");
   });
 
   it('pages by name', async () => {

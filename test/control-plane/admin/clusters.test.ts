@@ -36,7 +36,7 @@ describe('who may call', () => {
 
   it('refuses an expired token', async () => {
     const token = plane.addOrganization('expired');
-    plane.execute("UPDATE admin_tokens SET expires_at = '2020-01-01T00:00:00.000Z' WHERE name = 'expired-admin'");
+    await plane.execute("UPDATE admin_tokens SET expires_at = '2020-01-01T00:00:00.000Z' WHERE name = 'expired-admin'");
     expect(await plane.call('GET', '/clusters', undefined, { token })).toMatchObject({
       status: 401,
       body: { error: 'expired_token' },

@@ -85,8 +85,8 @@ describe('DELETE /clusters/{id}', () => {
   it('goes on where a crash left it: disabled, without credentials, and still to be deleted', async () => {
     await using plane = await RunningControlPlane.start();
     const id = await usedCluster(plane);
-    plane.execute("UPDATE clusters SET disabled_at = 'now', revoked_at = 'now'");
-    plane.execute('DELETE FROM events WHERE seq = 1');
+    await plane.execute("UPDATE clusters SET disabled_at = 'now', revoked_at = 'now'");
+    await plane.execute('DELETE FROM events WHERE seq = 1');
     expect((await plane.call('DELETE', `/clusters/${id}`)).status).toBe(204);
     expect(Object.keys(traces(plane, id)).filter((table) => !KEPT.includes(table))).toEqual([]);
   });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const message = await plane.git('log', '-1', '--format=%B', own);
   await git('commit', '--quiet', '-am', message);
   await git('push', '--quiet', 'origin', 'HEAD:main');
-}, 30_000);
+}, 90_000);
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 const kinds = async (): Promise<readonly unknown[]> => {
@@ -51,7 +51,7 @@ describe('a commit that copies the trailers of another', () => {
   });
 
   it('differs from one of ours that no receipt names any more: that one is signed', async () => {
-    plane.execute('UPDATE receipts SET commit_id = ? WHERE intent_id = ?', '0'.repeat(40), intent);
+    await plane.execute('UPDATE receipts SET commit_id = ? WHERE intent_id = ?', '0'.repeat(40), intent);
     expect(await kinds()).toEqual([
       ['other', false],
       ['intent', true],

@@ -85,7 +85,7 @@ describe('POST /clusters/{id}/intents', () => {
       return await plane.git('log', '-1', '--format=%H', 'main');
     };
     await send('install');
-    plane.execute(
+    await plane.execute(
       `INSERT INTO resource_conditions (cluster_id, uid, type, api_version, kind, namespace, name, status, order_key, source, updated_at)
        VALUES (?, 'uid-1', 'Ready', 'apps.service.io/v1alpha1', 'ApplicationInstance', 'shop', 'tomb', 'True', '1', '{"generation":1}', '')`,
       clusterId,

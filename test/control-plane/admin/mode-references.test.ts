@@ -35,11 +35,11 @@ describe('what a cluster that was moved still refers to', () => {
     ]);
     expect((await ask('moved', { mode: 'pull' })).status).toBe(202);
     // As a switch that is over leaves it.
-    plane.execute("UPDATE clusters SET connectivity_mode = 'pull' WHERE id = ?", id);
+    await plane.execute("UPDATE clusters SET connectivity_mode = 'pull' WHERE id = ?", id);
     expect((await plane.call('GET', '/clusters/moved')).body).not.toHaveProperty('git');
     // One that is under way may go back there.
     expect((await plane.call('DELETE', '/repositories/old')).status).toBe(409);
-    plane.execute(
+    await plane.execute(
       "UPDATE mode_switches SET open_for = NULL, state = 'active', phase = 'over' WHERE cluster_id = ?",
       id,
     );

@@ -74,7 +74,7 @@ describe('POST /clusters/{id}/mode', () => {
       400,
       [expect.objectContaining({ path: '/git/repository' })],
     ]);
-    plane.execute(`UPDATE clusters SET git_settings = '{"requiredApprovals":{"count":0}}' WHERE slug = 'fields'`);
+    await plane.execute(`UPDATE clusters SET git_settings = '{"requiredApprovals":{"count":0}}' WHERE slug = 'fields'`);
     expect(faults(await ask('fields', { mode: 'gitops', git: { review: 'proposal' } }))).toEqual([
       400,
       [expect.objectContaining({ path: '/git/requiredApprovals/count' })],
@@ -139,7 +139,7 @@ describe('POST /clusters/{id}/mode', () => {
 
   it('refuses to leave gitops mode over open proposals unless they are to be closed', async () => {
     const id = await silentCluster(plane, 'reviewed');
-    storeProposal(plane, id, 'waits');
+    await storeProposal(plane, id, 'waits');
     const refused = await ask('reviewed', { mode: 'pull' });
     expect([refused.status, refused.body['proposals']]).toEqual([409, [{ id: 'prop-waits', title: 'install' }]]);
     const dry = await ask('reviewed', { mode: 'pull', dryRun: true });

@@ -42,7 +42,7 @@ describe('the version that an admin wants an operator to run', () => {
   it('is shown beside the one that runs, with whether this control plane works with it', async () => {
     await using plane = await RunningControlPlane.start();
     const id = await plane.newCluster('eu');
-    plane.execute('UPDATE clusters SET operator_version = ?', NEXT);
+    await plane.execute('UPDATE clusters SET operator_version = ?', NEXT);
     const { body } = await plane.call('GET', `/clusters/${id}`);
     expect([body['operatorVersion'], body['operatorSupport']]).toEqual([NEXT, 'newer']);
     expect(body['conditions']).toContainEqual(

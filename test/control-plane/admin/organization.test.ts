@@ -137,7 +137,7 @@ describe('GET and PATCH /organization', () => {
       event_batch_ms: 1000,
       event_batch_size: 100,
     });
-    plane.execute('UPDATE clusters SET intervals = ?, own_intervals = ? WHERE id = ?', stored, stored, id);
+    await plane.execute('UPDATE clusters SET intervals = ?, own_intervals = ? WHERE id = ?', stored, stored, id);
     const agent = await registerAgent(plane, id);
     const config = await agent.get('/api/agent/config');
     expect(config.body['intervals']).toMatchObject({ rotate_seconds: 2_592_000, heartbeat_seconds: 3600 });

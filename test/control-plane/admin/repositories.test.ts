@@ -76,7 +76,7 @@ describe("a person's read credential", () => {
   it('is refused when it has expired, is revoked or was never issued', async () => {
     const credential = await readCredential('fleet');
     const env = gitEnv(credential);
-    plane.execute("UPDATE git_credentials SET expires_at = '2020-01-01T00:00:00.000Z'");
+    await plane.execute("UPDATE git_credentials SET expires_at = '2020-01-01T00:00:00.000Z'");
     expect(await failureOf(run('git', ['ls-remote', credential.url], { env }))).toMatch(
       /401|Authentication failed|could not read/,
     );

@@ -10,7 +10,7 @@ export async function silentCluster(
 ): Promise<string> {
   const id = await plane.newCluster(slug, { connectivityMode, ...(git === undefined ? {} : { git }) });
   await registerAgent(plane, slug, key);
-  plane.execute(
+  await plane.execute(
     `UPDATE clusters SET last_contact_at = '2026-01-01T00:00:00.000Z', disconnected_at = '2026-01-02T00:00:00.000Z'
       WHERE id = ?`,
     id,

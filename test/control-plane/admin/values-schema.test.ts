@@ -95,7 +95,7 @@ describe('a valuesSchema that goes in circles', () => {
 
   it('refuses each intent with words when an earlier version took it', async () => {
     await plane.call('PUT', '/catalog/old', { ...PODINFO, valuesSchema: {} });
-    plane.execute("UPDATE catalog_entries SET values_schema = ? WHERE name = 'old'", '{"allOf":[{"$ref":"#"}]}');
+    await plane.execute("UPDATE catalog_entries SET values_schema = ? WHERE name = 'old'", '{"allOf":[{"$ref":"#"}]}');
     await plane.call('PATCH', '/clusters/patterned', { allowedCatalogEntries: ['patterned', 'old'] });
     expect(await install({}, 'old')).toMatchObject({
       status: 400,

@@ -70,7 +70,7 @@ describe('where a cluster is reviewed by proposals', () => {
       { summary: expect.stringContaining(`was approved by anna-merged, sec-merged and merged as ${id}`) },
     ]);
     // Used: it travels no more.
-    plane.execute("UPDATE intents SET state = 'ready' WHERE id = ?", String(intentId));
+    await plane.execute("UPDATE intents SET state = 'ready' WHERE id = ?", String(intentId));
     await plane.call('POST', `/intents/${intentId}/approve`, {}, { token: await cluster.token('x') });
     await expect.poll(async () => (await configOf(operator)).approvals?.statements, SOON).toEqual([]);
   });
@@ -106,8 +106,8 @@ describe('where a cluster is reviewed by proposals', () => {
   it('an intent whose cluster is not reviewed any more waits to be approved here', async () => {
     const cluster = await ReviewedCluster.create(plane, 'unreviewed');
     const proposal = await cluster.propose({ ...RESTART, catalogEntry: undefined, chartVersion: undefined });
-    plane.execute("UPDATE proposals SET state = 'superseded' WHERE id = ?", String(proposal['id']));
-    plane.execute("UPDATE intents SET state = 'accepted' WHERE id = ?", String(proposal['intentId']));
+    await plane.execute("UPDATE proposals SET state = 'superseded' WHERE id = ?", String(proposal['id']));
+    await plane.execute("UPDATE intents SET state = 'accepted' WHERE id = ?", String(proposal['intentId']));
     await plane.call('PATCH', '/clusters/unreviewed', { git: { review: 'direct' } });
     await cluster.ask({ name: 'wakes-delivery' });
     await expect

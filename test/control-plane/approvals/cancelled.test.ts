@@ -32,7 +32,7 @@ describe('the approval of an operation that is cancelled', () => {
     await cluster.requires({ count: 1 });
     await cluster.token('bert');
     // Held, so that what is cancelled has surely not left.
-    plane.execute('UPDATE clusters SET delivery_held = 1 WHERE id = ?', cluster.id);
+    await plane.execute('UPDATE clusters SET delivery_held = 1 WHERE id = ?', cluster.id);
     for (const name of ['a', 'b', 'c', 'd']) {
       const id = await cluster.ask({ name });
       const [, cancelled] = await Promise.all([cluster.act(id, 'approve', 'bert'), cancel(id)]);
@@ -99,7 +99,10 @@ describe('the approval of an operation that failed', () => {
     await cluster.until(id, 'merged');
     await plane.until(intentId, 'delivered');
     await expect.poll(async () => await statementsOf(agent), SOON).toHaveLength(1);
-    plane.execute("UPDATE intents SET state = 'failed', applied_at = delivered_at WHERE id = ?", String(intentId));
+    await plane.execute(
+      "UPDATE intents SET state = 'failed', applied_at = delivered_at WHERE id = ?",
+      String(intentId),
+    );
     expect(await statementsOf(agent)).toEqual([]);
     await plane.restart();
     await expect.poll(() => approvalOf(intentId)['statement'], SOON).toBeNull();

@@ -12,9 +12,9 @@ beforeAll(async () => {
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 /** As the transaction that approves leaves the rows, before anything is signed. */
-function unsign(intentId: string): void {
-  plane.execute('UPDATE approvals SET statement = NULL, statement_kid = NULL WHERE intent_id = ?', intentId);
-  plane.execute('UPDATE intents SET awaits_approval = 1 WHERE id = ?', intentId);
+async function unsign(intentId: string): Promise<void> {
+  await plane.execute('UPDATE approvals SET statement = NULL, statement_kid = NULL WHERE intent_id = ?', intentId);
+  await plane.execute('UPDATE intents SET awaits_approval = 1 WHERE id = ?', intentId);
 }
 
 describe('a control plane that ends between an approval and its statement', () => {
@@ -26,7 +26,7 @@ describe('a control plane that ends between an approval and its statement', () =
     await cluster.act(id, 'approve', 'anna');
     const before = cluster.statement(id);
     await plane.stop();
-    unsign(id);
+    await unsign(id);
     await plane.startAgain();
     await expect.poll(() => cluster.statement(id), SOON).toBe(before);
     await expect
@@ -42,8 +42,8 @@ describe('a control plane that ends between an approval and its statement', () =
     const other = await cluster.ask({ name: 'other' });
     for (const one of [id, other]) await cluster.act(one, 'approve', 'anna');
     await plane.stop();
-    for (const one of [id, other]) unsign(one);
-    plane.execute("UPDATE intents SET state = 'superseded' WHERE id = ?", id);
+    for (const one of [id, other]) await unsign(one);
+    await plane.execute("UPDATE intents SET state = 'superseded' WHERE id = ?", id);
     await plane.startAgain();
     await expect.poll(() => cluster.statement(other), SOON).not.toBe('null');
     expect(cluster.statement(id)).toBe('null');
@@ -56,8 +56,11 @@ describe('a control plane that ends between an approval and its statement', () =
     await cluster.act(id, 'approve', 'anna');
     expect(readStatement(cluster.statement(id)).claims.approvedBy).toBe('anna-late');
     await plane.stop();
-    unsign(id);
-    plane.execute("UPDATE approvals SET statement_expires_at = '2026-01-01T00:00:00.000Z' WHERE intent_id = ?", id);
+    await unsign(id);
+    await plane.execute(
+      "UPDATE approvals SET statement_expires_at = '2026-01-01T00:00:00.000Z' WHERE intent_id = ?",
+      id,
+    );
     await plane.startAgain();
     expect(await plane.until(id, 'failed')).toMatchObject({
       reason: expect.stringContaining('was good until 2026-01-01T00:00:00.000Z'),
@@ -70,10 +73,10 @@ it('an intent that was accepted while nothing asked for it waits for what asks f
   const cluster = await ApprovingCluster.create(plane, 'new-need');
   await cluster.requires(undefined);
   // Held like a cluster that is being switched, so that the setting comes first.
-  plane.execute('UPDATE clusters SET delivery_held = 1 WHERE id = ?', cluster.id);
+  await plane.execute('UPDATE clusters SET delivery_held = 1 WHERE id = ?', cluster.id);
   const id = await cluster.ask();
   await cluster.requires({ count: 1 });
-  plane.execute('UPDATE clusters SET delivery_held = 0 WHERE id = ?', cluster.id);
+  await plane.execute('UPDATE clusters SET delivery_held = 0 WHERE id = ?', cluster.id);
   const other = await ApprovingCluster.create(plane, 'wakes');
   await other.ask({ name: 'wakes-delivery' });
   await expect

@@ -26,7 +26,7 @@ describe('an approval is refused, audited, and nothing runs', () => {
     expect(await cluster.act(id, 'approve', 'anna')).toMatchObject({ status: 403 });
     // The token that asked, under another name by now.
     const bert = await cluster.token('bert');
-    plane.execute(
+    await plane.execute(
       'UPDATE approvals SET requested_with = (SELECT token_hash FROM admin_tokens WHERE name = ?) WHERE intent_id = ?',
       'bert-own',
       id,
@@ -94,8 +94,8 @@ describe('an approval is refused, audited, and nothing runs', () => {
 
   it.for(['approvals', 'proposals'])('by another organization that has the id of one of our %s', async (what) => {
     const cluster = await ApprovingCluster.create(plane, `leaked-${what}`, { connectivityMode: 'gitops' });
-    const { approval } = storeApproval(plane, cluster.id, 'leaked');
-    const id = what === 'approvals' ? approval : storeProposal(plane, cluster.id, 'leaked-too');
+    const { approval } = await storeApproval(plane, cluster.id, 'leaked');
+    const id = what === 'approvals' ? approval : await storeProposal(plane, cluster.id, 'leaked-too');
     const token = plane.addOrganization(`finds-${what}`);
     expect((await plane.call('GET', `/${what}/${id}`, undefined, { token })).status).toBe(404);
     expect(await cluster.audit(/^OrganizationMismatch$/)).toMatchObject([

@@ -55,7 +55,7 @@ it('what is more than a configuration names is held by its entry or template', a
   expect(await approvalsOf(agent)).toMatchObject({ catalog_entries: [], pending: [expect.any(String)] });
   const [intent = {}] = plane.query("SELECT * FROM intents WHERE catalog_entry = 'many'");
   const [approval = {}] = plane.query('SELECT * FROM approvals WHERE intent_id = ?', String(intent['id']));
-  copyApprovals(plane, { intent, approval }, 'copy', 256);
+  await copyApprovals(plane, { intent, approval }, 'copy', 256);
   const held = await approvalsOf(agent);
   expect(held?.pending).toHaveLength(256);
   expect(held?.catalog_entries).toEqual(['many']);

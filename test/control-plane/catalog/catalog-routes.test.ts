@@ -68,7 +68,7 @@ describe('GET /catalog/{name}/versions', () => {
   it('keeps the list and says what is wrong where the registry is down', async () => {
     await put('down');
     await plane.call('GET', '/catalog/down/versions?refresh=true');
-    plane.execute("UPDATE chart_versions SET checked_at = '2026-01-01T00:00:00.000Z' WHERE entry = 'down'");
+    await plane.execute("UPDATE chart_versions SET checked_at = '2026-01-01T00:00:00.000Z' WHERE entry = 'down'");
     registry.interference = (_request, response) => response.writeHead(500).end();
     const { status, body } = await plane.call('GET', '/catalog/down/versions?refresh=true');
     registry.interference = undefined;

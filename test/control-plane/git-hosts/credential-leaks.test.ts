@@ -36,7 +36,7 @@ beforeAll(async () => {
   await plane.putPodinfo();
   ssh = await SshServer.start();
   proxy = await ConnectProxy.start('way', 'proxy-word-that-must-not-leak');
-}, 30_000);
+}, 90_000);
 afterAll(async () => {
   await plane[Symbol.asyncDispose]();
   await ssh[Symbol.asyncDispose]();
@@ -192,7 +192,7 @@ describe('a secret of a repository', () => {
     };
     await plane.call('PUT', '/repositories/from', body);
     await plane.call('PUT', '/repositories/to', body);
-    plane.execute(
+    await plane.execute(
       "UPDATE repositories SET credentials_sealed = (SELECT credentials_sealed FROM repositories WHERE name = 'from') WHERE name = 'to'",
     );
     const answer = await plane.call('POST', '/repositories/to/probe');

@@ -36,7 +36,7 @@ async function create(slug: string): Promise<void> {
   await plane.newCluster(slug);
   const token = mintToken('svcgit', (n) => randomBytes(n)).expose();
   tokens.set(slug, token);
-  plane.execute(
+  await plane.execute(
     `INSERT INTO git_credentials (id, token_hash, repository_id, access, cluster_id, created_at, expires_at)
      SELECT ?, ?, repository_id, 'read', id, ?, ? FROM clusters WHERE slug = ?`,
     `gitcred-${slug}`,
@@ -141,8 +141,8 @@ it('a cluster reads its own directory and nothing else while a move is pushed an
   const [{ id }] = JSON.parse(row.layout_history) as [{ id: string }];
   const pending = { id, to: 'sharded', requestedBy: 'admin', requestedAt: new Date().toISOString() };
   // As the database is between the push of a move and its record, while another replica has the repository.
-  plane.execute("UPDATE clusters SET git_directory = 'clusters/' || slug");
-  plane.execute(
+  await plane.execute("UPDATE clusters SET git_directory = 'clusters/' || slug");
+  await plane.execute(
     "UPDATE repositories SET layout = 'flat', layout_history = NULL, layout_move = ?",
     JSON.stringify(pending),
   );

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 /** A write credential as the writer has it minted for a batch. */
-function minted(): { readonly username: string; readonly password: string } {
+async function minted(): Promise<{ readonly username: string; readonly password: string }> {
   const [repository] = plane.query("SELECT id FROM repositories WHERE name = 'fleet'");
   const { row, token } = mintGitCredential(
     {
@@ -40,7 +40,7 @@ function minted(): { readonly username: string; readonly password: string } {
   );
   const columns = Object.entries(row).filter(([, value]) => value !== null);
   const marks = columns.map(() => '?').join(', ');
-  plane.execute(
+  await plane.execute(
     `INSERT INTO git_credentials (${columns.map(([name]) => name).join(', ')}) VALUES (${marks})`,
     ...columns.map(([, value]) => String(value)),
   );
@@ -62,7 +62,7 @@ const push = async (credential: { readonly username: string; readonly password: 
 
 describe('a credential for a batch', () => {
   it('writes for one minute and no longer', async () => {
-    const credential = minted();
+    const credential = await minted();
     await commit();
     await push(credential);
     clock.advance(WRITE_CREDENTIAL_LIFETIME_MS - 1000);
@@ -71,11 +71,11 @@ describe('a credential for a batch', () => {
     clock.advance(1000);
     await commit();
     await expect(push(credential)).rejects.toThrow(/401|Authentication|could not read/);
-    await push(minted());
+    await push(await minted());
   });
 
   it('reads nothing, in no version of the protocol: the writer reads in place', async () => {
-    const env = gitEnv(minted());
+    const env = gitEnv(await minted());
     const url = `${plane.url}/git/fleet.git`;
     for (const version of ['0', '1', '2']) {
       const protocol = ['-c', `protocol.version=${version}`];
@@ -85,7 +85,7 @@ describe('a credential for a batch', () => {
   });
 
   it('is good for one repository, and for no cluster’s projection', async () => {
-    const credential = minted();
+    const credential = await minted();
     await commit();
     for (const name of ['own', 'clusters/prod-eu', 'clusters/own']) {
       await expect(push(credential, name)).rejects.toThrow(/No such repository|not found/);

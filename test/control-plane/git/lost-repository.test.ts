@@ -30,4 +30,4 @@ it('makes a hosted repository anew that was removed while it ran, and delivers a
     },
     { timeout: 10_000, interval: 50 },
   );
-}, 30_000);
+}, 90_000);

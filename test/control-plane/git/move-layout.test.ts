@@ -126,14 +126,14 @@ describe('moving the layout of a repository', () => {
     expect(directory).toBe('clusters/prod-eu');
 
     await plane.stop();
-    plane.execute('UPDATE repositories SET layout_move = ?', recorded);
+    await plane.execute('UPDATE repositories SET layout_move = ?', recorded);
     await plane.startAgain();
     await vi.waitFor(() => expect(rows()).toEqual(ended), { timeout: 20_000, interval: 20 });
     expect(await plane.git('log', '-1', '--format=%(trailers:key=Layout-Move-Id,valueonly)', 'main')).toContain(id);
 
     await plane.stop();
-    plane.execute("UPDATE repositories SET layout = 'flat', layout_move = ?", recorded);
-    plane.execute("UPDATE clusters SET git_directory = 'clusters/prod-eu'");
+    await plane.execute("UPDATE repositories SET layout = 'flat', layout_move = ?", recorded);
+    await plane.execute("UPDATE clusters SET git_directory = 'clusters/prod-eu'");
     const tip = await plane.git('rev-parse', 'main');
     await plane.startAgain();
     await vi.waitFor(() => expect(rows()).toEqual(ended), { timeout: 20_000, interval: 20 });
@@ -148,7 +148,7 @@ describe('moving the layout of a repository', () => {
     await plane.stop();
     await commitByHand({ 'clusters/33/prod-eu/mine.txt': 'mine\n' });
     const move = { id: 'lmove-1', to: 'sharded', requestedBy: 'admin', requestedAt: new Date().toISOString() };
-    plane.execute('UPDATE repositories SET layout_move = ?', JSON.stringify(move));
+    await plane.execute('UPDATE repositories SET layout_move = ?', JSON.stringify(move));
     await plane.startAgain();
     await install('prod-eu', { name: 'after' });
     expect(await tree()).toContain('clusters/prod-eu/apps/shop/after.yaml');

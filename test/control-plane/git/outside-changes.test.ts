@@ -115,16 +115,16 @@ describe('a history that was rewritten', () => {
 });
 
 describe('an intent that failed after it was delivered', () => {
-  const becomes = (intent: string, state: string): void => {
-    plane.execute('UPDATE intents SET state = ? WHERE id = ?', state, intent);
+  const becomes = async (intent: string, state: string): Promise<void> => {
+    await plane.execute('UPDATE intents SET state = ? WHERE id = ?', state, intent);
   };
 
   it('is delivered again when a rewritten history took it', async () => {
     const id = await plane.newCluster('prod-eu');
     const older = await install(id, { ...INSTALL, name: 'kept' });
     const lost = await install(id);
-    becomes(older, 'ready');
-    becomes(lost, 'failed');
+    await becomes(older, 'ready');
+    await becomes(lost, 'failed');
     await byHandRewritten();
     await afterALook(async () => expect(await subjects()).toContain('prod-eu: install shop/podinfo 6.5.0'));
     await plane.until(lost, 'delivered');
@@ -133,9 +133,9 @@ describe('an intent that failed after it was delivered', () => {
   it('stands for its object, so that no older intent is taken for what somebody changed', async () => {
     const id = await plane.newCluster('prod-eu', { git: { outsideEdits: 'restore' } });
     const older = await install(id);
-    becomes(older, 'ready');
+    await becomes(older, 'ready');
     const newer = await install(id, { ...INSTALL, action: 'update', values: { ui: { message: 'new' } } });
-    becomes(newer, 'failed');
+    await becomes(newer, 'failed');
     await install(id, { ...INSTALL, name: 'other' });
     await byHand(async (git) => {
       await git('rm', '--quiet', PODINFO.replace('podinfo', 'other'));
@@ -152,10 +152,10 @@ describe('an intent that failed after it was delivered', () => {
   it('leaves the object to the intent before it when it was refused', async () => {
     const id = await plane.newCluster('prod-eu', { git: { outsideEdits: 'restore' } });
     const older = await install(id);
-    becomes(older, 'ready');
+    await becomes(older, 'ready');
     const refused = await install(id, { ...INSTALL, action: 'update', values: { ui: { message: 'new' } } });
-    plane.execute('DELETE FROM receipts WHERE intent_id = ?', refused);
-    becomes(refused, 'failed');
+    await plane.execute('DELETE FROM receipts WHERE intent_id = ?', refused);
+    await becomes(refused, 'failed');
     await deleted();
     await afterALook(async () => expect((await audited('OutsideEdit')).length).toBe(1));
     await plane.until(older, 'delivered');

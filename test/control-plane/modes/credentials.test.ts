@@ -21,10 +21,10 @@ async function start(mode: 'pull' | 'gitops'): Promise<void> {
 }
 
 /** A further credential of the cluster to read with: one that is known here. */
-function newReadCredential(): string {
+async function newReadCredential(): Promise<string> {
   const { plane } = world.plane;
   const token = mintToken('svcgit', randomBytes).expose();
-  plane.execute(
+  await plane.execute(
     `INSERT INTO git_credentials (id, token_hash, repository_id, access, cluster_id, created_at, expires_at)
      SELECT ?, ?, repository_id, 'read', id, '2026-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z' FROM clusters`,
     `gitcred-${token.slice(-8).toLowerCase()}`,
@@ -68,16 +68,16 @@ it(
   { timeout: 60_000 },
   async () => {
     await start('gitops');
-    const token = newReadCredential();
+    const token = await newReadCredential();
     expect(await read(token)).toBe(200);
     // The old way goes on while the new one is looked at.
     world.line.down();
-    world.plane.plane.execute("UPDATE clusters SET disconnected_at = '2099-01-01T00:00:00.000Z'");
+    await world.plane.plane.execute("UPDATE clusters SET disconnected_at = '2099-01-01T00:00:00.000Z'");
     const { body } = await world.requestMode('pull');
     const id = String(body['switch'].id);
     await world.until('the probe', async () => ((await world.switchOf(id))['state'] === 'probing' ? true : undefined));
     expect(await read(token)).toBe(200);
-    world.plane.plane.execute('UPDATE clusters SET disconnected_at = NULL');
+    await world.plane.plane.execute('UPDATE clusters SET disconnected_at = NULL');
     world.line.up();
     const ended = await world.untilOver(id, 30_000);
     expect(ended).toMatchObject({

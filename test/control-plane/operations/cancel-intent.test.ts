@@ -118,10 +118,10 @@ describe('cancelling an operation', () => {
   });
 
   it('is delivered in the place of one that waits for a repository, and ends both', async () => {
-    plane.execute("UPDATE clusters SET delivery_held = 1 WHERE slug = 'in-git'");
+    await plane.execute("UPDATE clusters SET delivery_held = 1 WHERE slug = 'in-git'");
     const id = await gitops.ask('in-place');
     const { id: by } = (await gitops.cancel(id)).body['cancellation'] as { id: string };
-    plane.execute("UPDATE clusters SET delivery_held = 0 WHERE slug = 'in-git'");
+    await plane.execute("UPDATE clusters SET delivery_held = 0 WHERE slug = 'in-git'");
     // Wakes the delivery.
     const other = await gitops.ask('beside');
     await gitops.until(other, 'delivered');
@@ -138,7 +138,7 @@ describe('cancelling an operation', () => {
   });
 
   it('ends at once what no transport can have seen', async () => {
-    plane.execute("UPDATE clusters SET delivery_held = 1 WHERE slug = 'pulled'");
+    await plane.execute("UPDATE clusters SET delivery_held = 1 WHERE slug = 'pulled'");
     const id = await pull.ask('held');
     const first = await pull.cancel(id, { reason: 'not today' });
     expect(first).toMatchObject({
@@ -146,7 +146,7 @@ describe('cancelling an operation', () => {
       body: { id, state: 'failed', reason: 'Cancelled: by admin before it was delivered: not today' },
     });
     expect(await pull.cancel(id)).toMatchObject({ status: 200, body: first.body });
-    plane.execute("UPDATE clusters SET delivery_held = 0 WHERE slug = 'pulled'");
+    await plane.execute("UPDATE clusters SET delivery_held = 0 WHERE slug = 'pulled'");
     // Nothing of it came to the cluster, so its name is free.
     expect(await pull.ask('held')).toMatch(/^int-/);
   });

@@ -15,7 +15,7 @@ describe.each(HOSTS)('closed here and merged on $shape.kind all the same', ({ sh
   beforeAll(async () => {
     stage = await HostedStage.start(shape);
     fake = stage.fake;
-  }, 30_000);
+  }, 90_000);
   afterAll(async () => await stage[Symbol.asyncDispose]());
 
   /** What the branch holds is merged, whatever was said of it before: proposal, intent and audit say so. */
@@ -56,7 +56,7 @@ describe.each(HOSTS)('closed here and merged on $shape.kind all the same', ({ sh
     const commit = await fake.mergeOnHost(hostNumber, 'squash', 'mona');
     await expectMerged(String(intentId), commit);
     expect(fake.request(hostNumber).comments).toEqual([]);
-  }, 30_000);
+  }, 90_000);
 
   test('one that was overtaken meanwhile is merged, and its intent stays superseded by what came after', async () => {
     const older = await stage.propose({ name: 'overtaken' });
@@ -79,5 +79,5 @@ describe.each(HOSTS)('closed here and merged on $shape.kind all the same', ({ sh
     const { body } = await stage.plane.call('GET', `/intents/${String(older['intentId'])}`);
     expect(body['state']).toBe('superseded');
     await stage.plane.until(newer, 'delivered');
-  }, 40_000);
+  }, 90_000);
 });

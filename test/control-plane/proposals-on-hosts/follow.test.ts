@@ -11,7 +11,7 @@ describe.each(HOSTS)('proposals on $shape.kind', ({ shape }) => {
   beforeAll(async () => {
     stage = await HostedStage.start(shape);
     fake = stage.fake;
-  }, 30_000);
+  }, 90_000);
   afterAll(async () => await stage[Symbol.asyncDispose]());
 
   const file = (name: string): string => `clusters/prod-eu/apps/shop/${name}.yaml`;

@@ -36,7 +36,7 @@ test.each(['it waits again', 'it is withdrawn'] as const)(
     held.resolve();
     await stage.untilState(a['intentId'], 'merged');
     if (how === 'it is withdrawn') await stage.settled();
-    else await vi.waitFor(async () => await stage.quiet());
+    else await vi.waitFor(async () => await stage.quiet(), 30_000);
     expect(others).toEqual([]);
     expect((await stage.proposalOf(b['intentId']))['state']).toBe(how === 'it is withdrawn' ? 'superseded' : 'open');
   },

@@ -15,7 +15,7 @@ describe.each(HOSTS)('a request on $shape.kind that somebody points at another b
     await stage.tell(hostNumber, 'merged');
     await stage.untilState(intentId, 'merged');
     await fake.repository.branch('release', 'main');
-  }, 30_000);
+  }, 90_000);
   afterAll(async () => await stage[Symbol.asyncDispose]());
 
   const file = (name: string): string => `clusters/prod-eu/apps/shop/${name}.yaml`;

@@ -26,7 +26,7 @@ describe.each(HOSTS)('webhooks of $shape.kind', ({ shape }) => {
 
   beforeAll(async () => {
     stage = await HostedStage.start(shape);
-  }, 30_000);
+  }, 90_000);
   afterAll(async () => await stage[Symbol.asyncDispose]());
   beforeEach(async () => {
     names += 1;
@@ -105,7 +105,7 @@ describe.each(HOSTS)('webhooks of $shape.kind', ({ shape }) => {
       sent.headers,
     );
     expect((await post(stage.webhookUrl, lie)).status).toBe(200);
-    await vi.waitFor(() => expect(stage.fake.calls.some(({ path }) => path.endsWith(`/${number}`))).toBe(true));
+    await vi.waitFor(() => expect(stage.fake.calls.some(({ path }) => path.endsWith(`/${number}`))).toBe(true), 30_000);
     await stage.quiet();
     expect((await stage.proposalOf(intentId))['state']).toBe('open');
   });
@@ -145,7 +145,7 @@ test('a delivery of GitLab with a signing token is verified over id, time and bo
   const both = { ...old, 'x-gitlab-token': stage.webhookSecret };
   expect((await post(stage.webhookUrl, { body, headers: both })).status).toBe(401);
   expect(await post(stage.webhookUrl, { body, headers })).toEqual({ status: 200, body: { looked: true } });
-}, 30_000);
+}, 90_000);
 
 test('a webhook of GitHub whose content type nobody changed comes as a form, and is read', async () => {
   await using stage = await HostedStage.start(githubShape);
@@ -159,4 +159,4 @@ test('a webhook of GitHub whose content type nobody changed comes as a form, and
     'x-hub-signature-256': `sha256=${mac}`,
   };
   expect(await post(stage.webhookUrl, { body: form, headers: sent })).toEqual({ status: 200, body: { looked: true } });
-}, 30_000);
+}, 90_000);

@@ -54,7 +54,7 @@ describe('an update of what somebody else has proposed', () => {
   it('is refused while that is being merged, since it would take back what was approved', async () => {
     const cluster = await installed('merges');
     const { id } = (await cluster.propose({ action: 'update', values: { replicas: 2 } })) as { id: string };
-    plane.execute("UPDATE proposals SET state = 'merging' WHERE id = ?", id);
+    await plane.execute("UPDATE proposals SET state = 'merging' WHERE id = ?", id);
     const answer = await plane.call('POST', '/clusters/merges/intents', {
       ...update,
       namespace: 'shop',

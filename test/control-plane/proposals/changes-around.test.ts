@@ -98,7 +98,7 @@ describe('an open proposal, when around it', () => {
     await plane.call('PUT', '/catalog/gone', PODINFO);
     await plane.call('PATCH', '/clusters/entry', { allowedCatalogEntries: ['gone'] });
     const proposal = await cluster.propose({ catalogEntry: 'gone' });
-    plane.execute("DELETE FROM catalog_entries WHERE name = 'gone'");
+    await plane.execute("DELETE FROM catalog_entries WHERE name = 'gone'");
     await cluster.act(proposal['id'], 'approve');
     const failed = await cluster.until(proposal['id'], 'failed');
     expect(failed['closeReason']).toMatch(/^NotRenderable: /);

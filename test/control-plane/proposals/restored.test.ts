@@ -11,7 +11,7 @@ const databaseFiles = (folder: string): string[] =>
 // The backup is a copy of the database's file.
 it(
   'finds merged what landed after the backup that it was restored from, and goes on with what did not',
-  { timeout: 40_000 },
+  { timeout: 90_000 },
   async () => {
     await using plane = await RunningControlPlane.start();
     const cluster = await ReviewedCluster.create(plane, 'prod-eu');

@@ -62,7 +62,7 @@ describe('the diff of a proposal', () => {
     const cluster = await ReviewedCluster.create(plane, 'shown');
     const { id } = (await cluster.propose()) as { id: string };
     expect((await plane.call('GET', `/proposals/${id}/diff`)).status).toBe(200);
-    plane.execute(`UPDATE proposals SET pins = '[{"path":"x","after":"${'1'.repeat(40)}"}]' WHERE id = ?`, id);
+    await plane.execute(`UPDATE proposals SET pins = '[{"path":"x","after":"${'1'.repeat(40)}"}]' WHERE id = ?`, id);
     const { status, body } = await plane.call('GET', `/proposals/${id}/diff`);
     expect([status, body['message']]).toEqual([409, expect.stringContaining('does not show all')]);
   });

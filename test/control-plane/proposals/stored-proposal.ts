@@ -1,12 +1,12 @@
 import type { RunningControlPlane } from '../running-control-plane.ts';
 
 /** An open proposal by `somebody`, as rows alone: nothing in Git stands behind it. Answers its id. */
-export function storeProposal(plane: RunningControlPlane, clusterId: string, name: string): string {
+export async function storeProposal(plane: RunningControlPlane, clusterId: string, name: string): Promise<string> {
   const [cluster] = plane.query('SELECT organization_id, repository_id FROM clusters WHERE id = ?', clusterId);
   const organizationId = String(cluster?.['organization_id']);
   const at = '2026-11-28T10:00:00.000Z';
   const intentId = `int-${clusterId}-${name}`;
-  plane.execute(
+  await plane.execute(
     `INSERT INTO intents (id, organization_id, cluster_id, target_kind, namespace, name, generation, action, record,
        idempotency_key, state, requested_by, accepted_at)
      VALUES (?, ?, ?, 'ApplicationInstance', 'shop', ?, 1, 'install', '{}', ?, 'proposed', 'somebody', ?)`,
@@ -17,7 +17,7 @@ export function storeProposal(plane: RunningControlPlane, clusterId: string, nam
     intentId,
     at,
   );
-  plane.execute(
+  await plane.execute(
     `INSERT INTO proposals (id, organization_id, cluster_id, repository_id, intent_id, state, title, branch, author, pins,
        revision, head_commit, created_at, updated_at)
      VALUES (?, ?, ?, ?, ?, 'open', 'install', ?, 'somebody', '[{"path":"shop/x.yaml","after":"1"}]', 1, 'abc', ?, ?)`,

@@ -29,7 +29,7 @@ async function registersAs(id: string): Promise<void> {
   await cluster.admin.apply(object, { fieldManager: 'test', force: true });
   const status = { ...CLUSTER, metadata, status: { clusterId: id } };
   await cluster.admin.apply(status, { fieldManager: 'test', subresource: 'status', force: true });
-  plane.execute("UPDATE clusters SET status = 'Active' WHERE id = ?", id);
+  await plane.execute("UPDATE clusters SET status = 'Active' WHERE id = ?", id);
 }
 
 const conditionOf = ({ body }: Answer, type: string): unknown =>
@@ -88,7 +88,7 @@ it('keeps accepted intents until there is a credential and the operator shows wh
   await vi.waitFor(async () => {
     const { body } = await plane.call('GET', '/clusters/late');
     expect(body['push']).toMatchObject({ state: 'failing', reach: { message: expect.stringContaining('operator') } });
-  });
+  }, 30_000);
   expect(await cluster.admin.get({ ...APP, name: 'late' })).toBeUndefined();
   await registersAs(id);
   await plane.until(String(accepted.body['id']), 'delivered');
@@ -98,7 +98,7 @@ it('keeps accepted intents until there is a credential and the operator shows wh
   ]);
   await vi.waitFor(async () => {
     expect(conditionOf(await plane.call('GET', '/clusters/late'), 'PushReachable')).toEqual([['True', 'PushReady']]);
-  });
+  }, 30_000);
 });
 
 it('refuses the kubeconfig of another cluster, and goes on with the one before', async () => {
@@ -162,7 +162,7 @@ it('stops writing once a probe has found another cluster, says so, and goes on o
   await vi.waitFor(async () => {
     const { body } = await plane.call('GET', `/intents/${String(second.body['id'])}`);
     expect([body['state'], body['reason']]).toEqual(['accepted', expect.stringContaining('another cluster')]);
-  });
+  }, 30_000);
   expect(await cluster.admin.get({ ...APP, name: 'wrong' })).toBeUndefined();
   await registersAs(id);
   await plane.until(String(second.body['id']), 'delivered');
@@ -188,7 +188,7 @@ it('shows that a credential is about to end, and that it has', async () => {
   await plane.call('PUT', '/clusters/ending/push-credential', { kubeconfig: cluster.pushKubeconfig });
   const ends = async (inMs: number): Promise<unknown[]> => {
     const at = new Date(Date.now() + inMs).toISOString();
-    plane.execute('UPDATE push_credentials SET expires_at = ? WHERE cluster_id = ?', at, id);
+    await plane.execute('UPDATE push_credentials SET expires_at = ? WHERE cluster_id = ?', at, id);
     const answer = await plane.call('GET', '/clusters/ending');
     return [answer.body['push'].state === 'expired', conditionOf(answer, 'PushCredentialExpires')];
   };
@@ -217,5 +217,5 @@ it('says of a delivery that is answered 401 that the credential is refused, with
       state: 'refused',
       reach: { message: expect.stringMatching(/^the API server does not accept the push credential any more: /) },
     });
-  });
+  }, 30_000);
 });

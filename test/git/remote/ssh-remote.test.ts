@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await SshServer.start();
   writer = await server.newKey('writer');
   reader = await server.newKey('reader', 'read');
-}, 30_000);
+}, 90_000);
 afterAll(async () => await server[Symbol.asyncDispose]());
 
 function commit(message: string, parent?: string): NewObject {

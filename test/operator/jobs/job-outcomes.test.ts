@@ -71,7 +71,9 @@ describe('what a job comes to', () => {
     plane.configure({ allowed_namespaces: ['shop', 'later'] });
     plane.queue.put(applyJob('j1', { namespace: 'later' }));
     await expect
-      .poll(() => plane.queue.get('j1').statuses.map(({ phase, message }) => `${phase}: ${message}`), { timeout: 5000 })
+      .poll(() => plane.queue.get('j1').statuses.map(({ phase, message }) => `${phase}: ${message}`), {
+        timeout: 30_000,
+      })
       .toEqual([
         expect.stringMatching(/^Applying: not applied yet: namespace later does not exist; .* tried again until /),
       ]);
@@ -87,7 +89,7 @@ describe('what a job comes to', () => {
     const { plane, world } = stage;
     await world.annotate({ 'ops.service.io/paused': 'true' });
     plane.queue.put(applyJob('j1'));
-    await expect.poll(() => plane.queue.get('j1').statuses[0]?.phase, { timeout: 5000 }).toBe('Applying');
+    await expect.poll(() => plane.queue.get('j1').statuses[0]?.phase, { timeout: 30_000 }).toBe('Applying');
     expect(await stage.instance()).toBeUndefined();
     await world.annotate({ 'ops.service.io/paused': null });
     expect(await stage.result('j1')).toBe('succeeded');

@@ -81,7 +81,7 @@ class PollRun implements AsyncDisposable {
   async next(): Promise<{ readonly wait: number; readonly response: ServerResponse }> {
     const index = this.#seen;
     this.#seen += 1;
-    await expect.poll(() => this.#waiting.length, { timeout: 5000, interval: 1 }).toBeGreaterThan(index);
+    await expect.poll(() => this.#waiting.length, { timeout: 30_000, interval: 1 }).toBeGreaterThan(index);
     const next = this.#waiting[index];
     if (next === undefined) throw new Error('unreachable');
     return next;

@@ -42,7 +42,7 @@ describe('A1: a journal whose Secrets somebody deletes', () => {
     const before = await stage.world.secret(SLOT.name);
     await api.delete(SLOT);
     await expect
-      .poll(async () => (await stage.world.secret(SLOT.name))?.data?.['job'], { timeout: 5000 })
+      .poll(async () => (await stage.world.secret(SLOT.name))?.data?.['job'], { timeout: 25_000 })
       .toBe(before?.data?.['job']);
     await stage.stop();
     await stage.begin();
@@ -62,7 +62,7 @@ describe('A1: a journal whose Secrets somebody deletes', () => {
           const { metadata, data } = (await stage.world.secret(SLOT.name)) ?? {};
           return [metadata?.ownerReferences, data?.['job']];
         },
-        { timeout: 5000 },
+        { timeout: 25_000 },
       )
       .toEqual([before?.metadata.ownerReferences, before?.data?.['job']]);
     await comes(stage);

@@ -7,7 +7,7 @@ it('jobs of another record, which the cluster was registered under before, are d
   const { plane, world } = stage;
   plane.intercept = ({ path }) => path.endsWith('/ack');
   plane.queue.put(applyJob('j1'));
-  await expect.poll(async () => (await stage.journal()).length, { timeout: 5000 }).toBe(1);
+  await expect.poll(async () => (await stage.journal()).length, { timeout: 30_000 }).toBe(1);
   await stage.stop();
   const [name = ''] = await stage.journal();
   const ref = { apiVersion: 'v1', kind: 'Secret', namespace: 'service-system', name };
@@ -18,6 +18,6 @@ it('jobs of another record, which the cluster was registered under before, are d
   plane.queue.jobs.clear();
   const before = plane.requests.length;
   await stage.begin();
-  await expect.poll(async () => await stage.journal(), { timeout: 5000 }).toEqual([]);
+  await expect.poll(async () => await stage.journal(), { timeout: 30_000 }).toEqual([]);
   expect(plane.requests.slice(before).filter(({ path }) => path.includes('/jobs/'))).toEqual([]);
 });

@@ -48,7 +48,7 @@ describe('the signature of a payload', () => {
       /^failed: JobPayloadSignatureInvalid: the signature of the payload is not taken \(invalid\)/,
     );
     const event = () => plane.events.find(({ kind }) => kind === 'JobPayloadSignatureInvalid');
-    await expect.poll(event, { timeout: 5000 }).toBeDefined();
+    await expect.poll(event, { timeout: 30_000 }).toBeDefined();
     const uid = (await stage.world.read()).metadata.uid;
     expect(event()).toMatchObject({
       eventKey: `JobPayloadSignatureInvalid/${uid}/j1`,
@@ -103,7 +103,7 @@ describe('an encrypted payload', () => {
     };
     plane.queue.put(await encrypted(stage, await signed(applyJob('j1', withSecret('hunter2-hunter2')))));
     await expect
-      .poll(() => plane.requests.some(({ path }) => path.endsWith('/j1/result')), { timeout: 9000 })
+      .poll(() => plane.requests.some(({ path }) => path.endsWith('/j1/result')), { timeout: 30_000 })
       .toBe(true);
     const [name = ''] = await stage.journal();
     const secret = await stage.world.secret(name);
@@ -124,7 +124,7 @@ describe('an encrypted payload', () => {
     plane.queue.put(await encrypted(stage, applyJob('j1'), other.publicJwk));
     expect(await stage.result('j1')).toMatch(/^failed: JobPayloadDecryptionFailed: .*unknown_key/);
     await expect
-      .poll(() => plane.events.some(({ kind }) => kind === 'JobPayloadDecryptionFailed'), { timeout: 5000 })
+      .poll(() => plane.events.some(({ kind }) => kind === 'JobPayloadDecryptionFailed'), { timeout: 30_000 })
       .toBe(true);
   });
 

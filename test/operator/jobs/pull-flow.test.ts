@@ -33,6 +33,6 @@ describe('a job in pull mode', () => {
     queue.put(deleteJob('j3', 3));
     expect(await stage.result('j3')).toBe('succeeded');
     expect(await stage.instance()).toBeUndefined();
-    await expect.poll(async () => await stage.journal(), { timeout: 5000 }).toEqual([]);
+    await expect.poll(async () => await stage.journal(), { timeout: 30_000 }).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ describe('A10: an operator that crashes during a job', () => {
     const { queue } = stage.plane;
     await crashAndRestart(stage, point, () => queue.put(applyJob('j1')));
     expect(await stage.result('j1')).toBe('succeeded');
-    await expect.poll(async () => await stage.journal(), { timeout: 5000 }).toEqual([]);
+    await expect.poll(async () => await stage.journal(), { timeout: 30_000 }).toEqual([]);
     expect(queue.outcomes('j1')).toEqual(['succeeded']);
     expect((await stage.instance())?.metadata.generation).toBe(1);
   });
@@ -43,7 +43,7 @@ describe('A10: an operator that crashes during a job', () => {
     expect(await stage.result('j1')).toBe('succeeded');
     await crashAndRestart(stage, point, () => queue.put(deleteJob('j2', 2)));
     expect(await stage.result('j2')).toBe('succeeded');
-    await expect.poll(async () => await stage.journal(), { timeout: 5000 }).toEqual([]);
+    await expect.poll(async () => await stage.journal(), { timeout: 30_000 }).toEqual([]);
     expect(await stage.instance()).toBeUndefined();
   });
 });

@@ -22,7 +22,7 @@ describe('an ack that is refused', () => {
     expect(await stage.result('j1')).toBe(`failed: its ack was refused, so it was not applied: ${code}: not this one`);
     const told = await world.until('JobReportRefused', 'True', 'ReportRefused');
     expect(told.message).toBe(`the control plane refused the ack of job j1 for good: ${code}: not this one`);
-    await expect.poll(async () => await stage.journal(), { timeout: 5000 }).toEqual([]);
+    await expect.poll(async () => await stage.journal(), { timeout: 30_000 }).toEqual([]);
     expect([acks, await stage.instance()]).toEqual([1, undefined]);
   });
 
@@ -37,8 +37,8 @@ describe('an ack that is refused', () => {
       return true;
     };
     plane.queue.put(applyJob('j1'));
-    await expect.poll(() => refused, { timeout: 5000 }).toEqual(['ack', 'result']);
-    await expect.poll(async () => await stage.journal(), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => refused, { timeout: 30_000 }).toEqual(['ack', 'result']);
+    await expect.poll(async () => await stage.journal(), { timeout: 30_000 }).toEqual([]);
     plane.queue.put(applyJob('j2', { source: '1.2', version: '6.6.1' }), applyJob('j3', { name: 'other' }));
     expect([await stage.result('j2'), await stage.result('j3')]).toEqual(['succeeded', 'succeeded']);
     plane.queue.put(applyJob('j4', { name: 'third' }));

@@ -15,7 +15,7 @@ it('A2: a control plane that went back to an earlier state is told everything ag
         ? [`${source?.epoch}.${source?.generation}`]
         : [],
     );
-  await expect.poll(told, { timeout: 5000 }).toEqual(['1.7']);
+  await expect.poll(told, { timeout: 30_000 }).toEqual(['1.7']);
   plane.restoreTo({ operation_templates: [] });
   await expect.poll(told, { timeout: 10_000 }).toEqual(['1.7', '1.7']);
   // It numbers from where its backup was; the cluster answers with what it has.

@@ -199,7 +199,7 @@ describe('an ApplicationInstance', () => {
         values: { replicaCount: 2 },
         serviceAccountName: 'service-applications',
       });
-    });
+    }, 30_000);
   });
 
   it('does not touch a release of its name that someone else made', async () => {

@@ -86,7 +86,7 @@ it('stays released when its approval does not count any more, and comes again wh
   stage.operator.allow(asking({ catalogEntries: ['podinfo'] }, generateSigningKey()));
   const { uid } = (await stage.cluster.api.get(release))?.metadata ?? {};
   await stage.cluster.api.mergePatch(release, { spec: { values: { replicaCount: 9 } } }, { fieldManager: 'kubectl' });
-  await vi.waitFor(async () => expect(await released()).toEqual(FIRST));
+  await vi.waitFor(async () => expect(await released()).toEqual(FIRST), 30_000);
   await stage.cluster.api.delete(release);
   await vi.waitFor(async () => {
     const again = await stage.cluster.api.get<HelmRelease>(release);
@@ -96,7 +96,7 @@ it('stays released when its approval does not count any more, and comes again wh
   await stage.restart();
   stage.operator.allow(asking({ catalogEntries: ['podinfo'] }, generateSigningKey()));
   await stage.cluster.api.mergePatch(release, { spec: { values: { replicaCount: 9 } } }, { fieldManager: 'kubectl' });
-  await vi.waitFor(async () => expect(await released()).toEqual(FIRST));
+  await vi.waitFor(async () => expect(await released()).toEqual(FIRST), 30_000);
 });
 
 it('releases no other spec by the approval of one, by hand or by intent', async () => {
@@ -141,7 +141,7 @@ it('stays released where approvals are asked for from now on; the next change wa
   await stage.until('int-1', 'Ready', 'HelmReleaseReady');
   stage.operator.allow(asking({ namespaces: ['shop'] }));
   await stage.cluster.api.mergePatch(release, { spec: { values: { replicaCount: 9 } } }, { fieldManager: 'kubectl' });
-  await vi.waitFor(async () => expect(await released()).toEqual(FIRST));
+  await vi.waitFor(async () => expect(await released()).toEqual(FIRST), 30_000);
   await deliver(wanted(SECOND, { intentId: 'int-2', source: '1.2' }));
   await stage.until('int-2', 'Stalled', 'ApprovalMissing');
   expect(await released()).toEqual(FIRST);

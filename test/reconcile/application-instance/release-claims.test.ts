@@ -15,7 +15,7 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-const WAIT = { timeout: 8000, interval: 5 };
+const WAIT = { timeout: 30_000, interval: 5 };
 const spec = { releaseName: 'web' };
 const second = refOf(anInstance({ name: 'a-second' }));
 

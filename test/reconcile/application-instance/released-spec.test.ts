@@ -81,14 +81,17 @@ it('is not taken from a HelmRelease that somebody wrote in the name of the opera
     await stage.cluster.api.mergePatch(release, { metadata: { annotations } }, { fieldManager: RELEASE_FIELD_MANAGER });
     await stage.restart({ keys: { ring: [KEY] } });
     stage.operator.allow(asking());
-    await vi.waitFor(async () => expect(JSON.stringify((await stage.read()).status)).toContain('is for another spec'));
+    await vi.waitFor(
+      async () => expect(JSON.stringify((await stage.read()).status)).toContain('is for another spec'),
+      30_000,
+    );
     expect((await live())?.spec.values).toEqual(FIRST);
   }
 });
 
 it('is known of a release that failed and that somebody deleted then, after its approval has ended', async () => {
   await standApproved();
-  await vi.waitFor(async () => expect((await stage.read()).status?.releasedSpec).toBeDefined());
+  await vi.waitFor(async () => expect((await stage.read()).status?.releasedSpec).toBeDefined(), 30_000);
   await stage.flux[Symbol.asyncDispose]();
   const { metadata, status } = (await stage.cluster.api.get<KubeObject & { status?: object }>(release)) ?? {};
   const failed = { type: 'Ready', status: 'False', reason: 'UpgradeFailed', message: 'a node is away' };
@@ -102,7 +105,7 @@ it('is known of a release that failed and that somebody deleted then, after its 
   await vi.waitFor(async () => {
     const ready = (await stage.read()).status?.conditions?.find(({ type }) => type === 'Ready');
     expect(ready?.status).toBe('False');
-  });
+  }, 30_000);
   stage.operator.allow(asking(LATER_KEY));
   await stage.cluster.api.mergePatch(release, { metadata: { finalizers: null } }, { fieldManager: 'kubectl' });
   await stage.cluster.api.delete(release);
@@ -131,12 +134,12 @@ it('is sealed by the present key while that before it is still there', async () 
   const before = await noteOf();
   await stage.restart({ keys: { ring: [OTHER_KEY, KEY] } });
   stage.operator.allow(asking(LATER_KEY));
-  await vi.waitFor(async () => expect(await noteOf()).not.toBe(before));
-  await vi.waitFor(async () => expect((await stage.read()).status?.conditions?.length).toBeGreaterThan(0));
+  await vi.waitFor(async () => expect(await noteOf()).not.toBe(before), 30_000);
+  await vi.waitFor(async () => expect((await stage.read()).status?.conditions?.length).toBeGreaterThan(0), 30_000);
   await stage.restart({ keys: { ring: [OTHER_KEY] } });
   stage.operator.allow(asking(LATER_KEY));
   await stage.cluster.api.mergePatch(release, { spec: { values: SECOND } }, { fieldManager: 'kubectl' });
-  await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(FIRST));
+  await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(FIRST), 30_000);
 });
 
 it('is noted of what an earlier version of the operator released where no approval is needed', async () => {
@@ -148,10 +151,10 @@ it('is noted of what an earlier version of the operator released where no approv
   const options = { subresource: 'status', fieldManager: 'service-operator-status' } as const;
   await stage.cluster.api.mergePatch(instance, { status: { releasedSpec: null } }, options);
   await stage.restart({ keys: { ring: [KEY] } });
-  await vi.waitFor(async () => expect(await noteOf()).toMatch(/^sha256-[\w-]{43}\.[\w-]{43}$/));
+  await vi.waitFor(async () => expect(await noteOf()).toMatch(/^sha256-[\w-]{43}\.[\w-]{43}$/), 30_000);
   stage.operator.allow(asking());
   await stage.cluster.api.mergePatch(release, { spec: { values: SECOND } }, { fieldManager: 'kubectl' });
-  await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(FIRST));
+  await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(FIRST), 30_000);
 });
 
 it('waits for the keys where an approval is needed, and says nothing before', async () => {
@@ -162,7 +165,7 @@ it('waits for the keys where an approval is needed, and says nothing before', as
   await stage.restart({ keys });
   stage.operator.allow(asking(LATER_KEY));
   await stage.cluster.api.mergePatch(release, { spec: { values: SECOND } }, { fieldManager: 'kubectl' });
-  await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(SECOND));
+  await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(SECOND), 30_000);
   expect((await stage.read()).status).toEqual(before.status);
   keys.ring = [KEY];
   await vi.waitFor(async () => expect((await live())?.spec.values).toEqual(FIRST), 8000);

@@ -97,7 +97,7 @@ describe('sealed values', () => {
         [metadata.annotations?.['app.service.io/sealed-values-secret'], left.valuesFrom],
         [undefined, undefined],
       );
-    });
+    }, 30_000);
   });
 
   it('go with the instance', async () => {
@@ -117,7 +117,7 @@ describe('sealed values', () => {
       'Secret shop/podinfo-sealed-values exists and was not made from this',
     );
     await stage.uninstall();
-    await vi.waitFor(async () => deepEqual(await stage.cluster.api.get(release), undefined));
+    await vi.waitFor(async () => deepEqual(await stage.cluster.api.get(release), undefined), 30_000);
     expect(await stage.cluster.api.get<SecretObject>(SECRET)).toMatchObject({ data: { mine: 'eA==' } });
     expect((await stage.cluster.api.get<SecretObject>(SECRET))?.data).toEqual({ mine: 'eA==' });
   });
@@ -128,7 +128,7 @@ describe('sealed values', () => {
     await stage.cluster.api.delete(SECRET);
     const annotations = { 'reconcile.fluxcd.io/requestedAt': 'now' };
     await stage.cluster.api.mergePatch(release, { metadata: { annotations } });
-    await vi.waitFor(async () => deepEqual(await readSecret(), [{ replicaCount: 2 }]), { timeout: 8000 });
+    await vi.waitFor(async () => deepEqual(await readSecret(), [{ replicaCount: 2 }]), { timeout: 30_000 });
     await stage.until('int-1', 'Ready', 'HelmReleaseReady');
   });
 

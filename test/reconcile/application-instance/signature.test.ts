@@ -64,11 +64,11 @@ it('an object that a person made is let be, and not warned of, until signatures 
   const { labels: _labels, annotations: _annotations, ...metadata } = anInstance().metadata;
   await stage.cluster.api.apply({ ...anInstance(), metadata }, { fieldManager: 'kubectl' });
   await expect
-    .poll(async () => conditionsOf(await stage.read())['Ready'], { timeout: 8000 })
+    .poll(async () => conditionsOf(await stage.read())['Ready'], { timeout: 30_000 })
     .toBe('True HelmReleaseReady');
   expect(stage.operator.events.filter((event) => event.includes('Signature'))).toEqual([]);
   stage.operator.allow({ ...policy, requireSignedPayloads: true });
   await expect
-    .poll(async () => conditionsOf(await stage.read())['Stalled'], { timeout: 8000 })
+    .poll(async () => conditionsOf(await stage.read())['Stalled'], { timeout: 30_000 })
     .toBe('True SignatureMissing');
 });

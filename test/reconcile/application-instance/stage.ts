@@ -25,7 +25,7 @@ export const release: ObjectRef = { ...HELM_RELEASE, ...names };
 export const ociRepository: ObjectRef = { ...OCI_REPOSITORY, ...names };
 export const helmRepository: ObjectRef = { ...HELM_REPOSITORY, ...names };
 
-const WAIT = { timeout: 8000, interval: 5 };
+const WAIT = { timeout: 30_000, interval: 5 };
 
 /** A cluster with a release controller that takes no time, and an operator that can be restarted. */
 export class Stage implements AsyncDisposable {

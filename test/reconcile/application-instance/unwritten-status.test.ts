@@ -36,7 +36,7 @@ describe('what a status cannot hold', () => {
     await stage.deliver({ intentId: 'i'.repeat(5000) });
     await vi.waitFor(async () => {
       expect(conditionsOf(await stage.read())).toMatchObject({ Ready: 'True HelmReleaseReady' });
-    });
+    }, 30_000);
     expect((await stage.read()).status?.source?.intentId).toBeUndefined();
     expect(new Set(stage.operator.reported.map(({ source }) => source.intentId))).toEqual(new Set([undefined]));
   });

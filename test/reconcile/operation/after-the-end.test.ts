@@ -36,13 +36,13 @@ describe('the time after the end', () => {
     await stage.deliver({}, { name: 'behind' });
     await stage.until('Succeeded', undefined, 'behind');
     stage.later(2);
-    await vi.waitFor(() => expect(stage.recording.calls.length).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(stage.recording.calls.length).toBeGreaterThan(0), 30_000);
     expect(await stage.read()).toBeDefined();
     isReported = true;
     stage.later(0);
     await stage.untilGone();
     // What it owns goes with it.
-    await vi.waitFor(async () => expect(await mapOf('job-output')).toBeUndefined());
+    await vi.waitFor(async () => expect(await mapOf('job-output')).toBeUndefined(), 30_000);
     expect(await stage.read('behind')).toBeDefined();
   });
 

@@ -145,7 +145,7 @@ describe('a status that says that an operation runs', () => {
     ['a later start', { startedAt: '2999-01-01T00:00:00Z' }],
   ])('is not gone on with where somebody changed %s', async (_, change) => {
     await stage.deliver(await anApproved());
-    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
     await stage.stop();
     await setStatus(change);
     await stage.start();
@@ -155,10 +155,10 @@ describe('a status that says that an operation runs', () => {
 
   it('is gone on with by a new key while the old one is kept, and not once it is lost', async () => {
     await stage.deliver(await anApproved());
-    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
     const before = (await stage.read())?.status?.seal;
     await withKeys(KEYS[1], KEYS[0]);
-    await vi.waitFor(async () => expect((await stage.read())?.status?.seal).not.toBe(before));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.seal).not.toBe(before), 30_000);
     await withKeys(KEYS[1]);
     await stage.cluster.api.mergePatch(REF, { metadata: { labels: { looked: 'at' } } });
     expect((await stage.until('Running')).status?.attempts).toBe(1);

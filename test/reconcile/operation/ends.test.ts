@@ -22,7 +22,7 @@ const saidOf = async (phase: string, reason: string): Promise<string> => {
   return status?.conditions?.find(({ type }) => type === phase)?.message ?? '';
 };
 const begun = async (): Promise<void> =>
-  await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+  await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
 
 describe('cancel', () => {
   it('before the start ends the operation, and it never starts', async () => {
@@ -65,10 +65,12 @@ describe('cancel', () => {
     await stage.deliver({ template: 'rollout-restart', parameters: { name: 'web' } });
     await begun();
     await stage.patch({ spec: { cancel: true } });
-    await vi.waitFor(async () =>
-      expect(await saidOf('Running', Reason.OperationRunning)).toBe(
-        'rollout-restart runs, for at most 900 s; cancel was asked for: this template cannot be stopped, so it goes on to its end',
-      ),
+    await vi.waitFor(
+      async () =>
+        expect(await saidOf('Running', Reason.OperationRunning)).toBe(
+          'rollout-restart runs, for at most 900 s; cancel was asked for: this template cannot be stopped, so it goes on to its end',
+        ),
+      30_000,
     );
     stage.runner.become(DONE);
     await stage.until('Succeeded');
@@ -158,10 +160,12 @@ describe('another try', () => {
     await stage.until('Running', Reason.OperationRetrying);
     stage.allow({ operationTemplates: [] });
     stage.later(11);
-    await vi.waitFor(async () =>
-      expect(await saidOf('Running', Reason.OperationRetrying)).toMatch(
-        /^try 1 does not go on, .*run-job is not allowed/,
-      ),
+    await vi.waitFor(
+      async () =>
+        expect(await saidOf('Running', Reason.OperationRetrying)).toMatch(
+          /^try 1 does not go on, .*run-job is not allowed/,
+        ),
+      30_000,
     );
     stage.later(60);
     await stage.until('Failed', Reason.DeadlineExceeded);

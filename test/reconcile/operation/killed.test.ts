@@ -25,7 +25,7 @@ async function livesUntil(after: number, isOver: () => Promise<boolean>): Promis
     died ||= left < 0;
     if (died) throw new Error('killed');
   };
-  await vi.waitFor(async () => expect(died || (await isOver())).toBe(true), { timeout: 8000, interval: 2 });
+  await vi.waitFor(async () => expect(died || (await isOver())).toBe(true), { timeout: 30_000, interval: 2 });
   return died;
 }
 
@@ -47,7 +47,7 @@ describe('wherever the operator is killed', { timeout: 90_000 }, () => {
   it('a cancelled one is stopped, and told as cancelled', async () => {
     await stage.start();
     await stage.deliver();
-    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
     await stage.stop();
     await stage.patch({ spec: { cancel: true } });
     let after = 0;
@@ -73,11 +73,11 @@ it(
     };
     stage.runner.first = DONE;
     await stage.deliver();
-    await vi.waitFor(() => expect(refusals).toBeGreaterThan(0), { timeout: 8000, interval: 5 });
+    await vi.waitFor(() => expect(refusals).toBeGreaterThan(0), { timeout: 30_000, interval: 5 });
     for (const seconds of [0, 0, 0]) {
       const before = refusals;
       stage.later(seconds);
-      await vi.waitFor(() => expect(refusals).toBeGreaterThan(before), { timeout: 8000, interval: 5 });
+      await vi.waitFor(() => expect(refusals).toBeGreaterThan(before), { timeout: 30_000, interval: 5 });
     }
     await stage.until('Succeeded', Reason.JobCompleted);
     expect(stage.runner.starts).toEqual(['job-1']);

@@ -63,7 +63,7 @@ describe('an Operation', () => {
     expect([seen, written.status?.begun]).toEqual(['apply Operation shop/job#status', undefined]);
     stage.runner.beforeStart = () => undefined;
     await stage.restart();
-    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
     await stage.restart();
     stage.runner.become(DONE);
     const { status } = await stage.until('Succeeded');
@@ -77,7 +77,7 @@ describe('an Operation', () => {
   it('is not made again when what it made is gone: nobody knows how it ended', async () => {
     await stage.start();
     await stage.deliver();
-    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
     stage.runner.tries.clear();
     stage.later(0);
     const failed = await stage.until('Failed', Reason.OperationLost);
@@ -147,7 +147,7 @@ describe('an Operation', () => {
       throw new KubeError(message, { status: 403, reason: 'Forbidden' });
     };
     await stage.deliver();
-    await vi.waitFor(() => expect(stage.told).toEqual(['Blocked NamespaceNotGranted']));
+    await vi.waitFor(() => expect(stage.told).toEqual(['Blocked NamespaceNotGranted']), 30_000);
     stage.recording.beforeWrite = () => undefined;
     stage.later(0);
     await stage.until('Running');

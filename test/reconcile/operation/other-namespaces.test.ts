@@ -10,7 +10,7 @@ const TO_VAULT = {
   parameters: { backup: 'nightly-1', namespaceMapping: { shop: 'vault' } },
 } as const;
 
-const WAIT = { timeout: 8000 };
+const WAIT = { timeout: 30_000 };
 
 let stage: OperationStage;
 

@@ -94,12 +94,12 @@ describe.each(MODES)('in %s mode an operation that is deleted while it runs', (m
     stage.policy = { ...stage.policy, mode };
     await stage.start();
     await stage.deliver();
-    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1));
+    await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), 30_000);
   });
 
   it('is told as lost, once, for the intent that asked for it', async () => {
     await deleteByHand();
-    await vi.waitFor(() => expect([...new Set(toldOf())]).toEqual(LOST));
+    await vi.waitFor(() => expect([...new Set(toldOf())]).toEqual(LOST), 30_000);
     stage.runner.first = DONE;
     await stage.deliver({}, { name: 'behind' });
     await stage.until('Succeeded', undefined, 'behind');
@@ -114,7 +114,7 @@ describe.each(MODES)('in %s mode an operation that is deleted while it runs', (m
     await stage.stop();
     await deleteByHand();
     await stage.start();
-    await vi.waitFor(() => expect(toldOf()).toContain('Failed OperationLost'));
+    await vi.waitFor(() => expect(toldOf()).toContain('Failed OperationLost'), 30_000);
   });
 
   it('is told as lost where a copy has taken its place meanwhile', async () => {

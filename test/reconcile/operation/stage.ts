@@ -16,7 +16,7 @@ import { logger, startTestCluster, type TestCluster } from '../test-cluster.ts';
 const OPERATION = { apiVersion: 'ops.service.io/v1alpha1', kind: 'Operation', namespace: 'shop' } as const;
 export const TEMPLATES = Object.keys(BUILT_IN_TEMPLATES);
 const KEYS = [new Secret('{"kty":"OKP","d":"a key of the cluster"}')];
-const WAIT = { timeout: 8000, interval: 5 };
+const WAIT = { timeout: 30_000, interval: 5 };
 
 /** A runner of `run-job` that does as the test says, and counts. What it made outlives the operator. */
 export class TestRunner {

@@ -18,7 +18,7 @@ async function begin(name: TemplateRunner['name'], parameters: Record<string, un
   stage.options = { runners: [stage.runner.as(name)] };
   await stage.start();
   await stage.deliver({ template: name, parameters, deadlineSeconds: 60 });
-  await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), { timeout: 8000 });
+  await vi.waitFor(async () => expect((await stage.read())?.status?.begun).toBe(1), { timeout: 30_000 });
 }
 
 async function failure(): Promise<{ readonly reason: string; readonly message: string }> {

@@ -13,7 +13,7 @@ afterEach(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-const WAIT = { timeout: 8_000, interval: 5 };
+const WAIT = { timeout: 30_000, interval: 5 };
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const BAD =
   'Deployment.apps "podinfo" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0';

@@ -110,8 +110,8 @@ export class TransportWorld implements AsyncDisposable {
   async loseReceipt(...intentIds: readonly string[]): Promise<void> {
     await this.plane.stop();
     for (const id of intentIds) {
-      this.plane.execute('DELETE FROM receipts WHERE intent_id = ?', id);
-      this.plane.execute(
+      await this.plane.execute('DELETE FROM receipts WHERE intent_id = ?', id);
+      await this.plane.execute(
         `UPDATE intents SET state = 'accepted', delivered_at = NULL, applied_at = NULL, ready_at = NULL WHERE id = ?`,
         id,
       );

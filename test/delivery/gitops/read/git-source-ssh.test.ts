@@ -17,7 +17,7 @@ let server: SshServer;
 
 beforeAll(async () => {
   server = await SshServer.start();
-}, 30_000);
+}, 90_000);
 afterAll(async () => await server[Symbol.asyncDispose]());
 
 async function deployKey(name: string) {

@@ -159,9 +159,11 @@ it('a reconcile where Flux is not installed says so', async () => {
     await cluster.api.delete({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', name });
   }
   await cluster.api.create(anInstance(), 'test');
-  await vi.waitFor(async () =>
-    expect(await new RunStage(releaseReconcileRunner, cluster.api).start(toLook())).toMatch(
-      /^failed ReleaseControllerMissing \(final\): the cluster does not serve Flux' kinds; install Flux/,
-    ),
+  await vi.waitFor(
+    async () =>
+      expect(await new RunStage(releaseReconcileRunner, cluster.api).start(toLook())).toMatch(
+        /^failed ReleaseControllerMissing \(final\): the cluster does not serve Flux' kinds; install Flux/,
+      ),
+    30_000,
   );
 });

@@ -93,11 +93,13 @@ describe('a rollback', () => {
     await stage.deliver({ source: '1.2', intentId: 'int-2', version: '6.6.1', spec: bad });
     await stage.until('int-2', 'Degraded', 'HelmReleaseRolledBack');
     await expect(rollback.outcome(toGoBack({ parameters: { values: {} } }))).resolves.toContain('podinfo 6.5.0 runs');
-    await vi.waitFor(async () =>
-      expect(conditionsOf(await stage.read())).toMatchObject({
-        Ready: 'True HelmReleaseRolledBack',
-        Degraded: 'False Healthy',
-      }),
+    await vi.waitFor(
+      async () =>
+        expect(conditionsOf(await stage.read())).toMatchObject({
+          Ready: 'True HelmReleaseRolledBack',
+          Degraded: 'False Healthy',
+        }),
+      30_000,
     );
   });
 
@@ -131,8 +133,9 @@ describe('a rollback', () => {
     await rollback.outcome(run);
     await stage.until('int-2', 'Ready', 'HelmReleaseRolledBack');
     await stage.deliver({ source: '2.2', intentId: 'int-2', version: '6.6.1', spec: { values: { replicaCount: 3 } } });
-    await vi.waitFor(async () =>
-      expect((await stage.read()).metadata.annotations?.['app.service.io/source']).toBe('2.2'),
+    await vi.waitFor(
+      async () => expect((await stage.read()).metadata.annotations?.['app.service.io/source']).toBe('2.2'),
+      30_000,
     );
     expect(wordsOf(await rollback.observe(run))).toContain('podinfo 6.5.0 runs');
     await stage.deliver({ source: '2.3', intentId: 'int-3', version: '6.6.0' });

@@ -66,7 +66,7 @@ export class RunStage {
         if (state.state === 'running') throw new Error(state.message);
         return state;
       },
-      { timeout: 8000, interval: 5 },
+      { timeout: 30_000, interval: 5 },
     );
   }
 
