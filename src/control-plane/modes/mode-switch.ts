@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { compileParser } from '../../protocol/parse.ts';
 import { SwitchProbe } from '../push/switch-probe.ts';
+import { SWITCH_STATES } from '../store/mode-rows.ts';
 import type { ClusterRow, ModeSwitchRow, SwitchState } from '../store/schema.ts';
 
 /** What was asked for beside the mode; nothing secret. */
@@ -19,7 +20,7 @@ export type SwitchOptions = Static<typeof SwitchOptions>;
 
 /** A state that the switch came to, when (ISO 8601), and why. */
 export const SwitchStep = Type.Object({
-  state: Type.Unsafe<SwitchState>(Type.String()),
+  state: Type.Unsafe<SwitchState>({ type: 'string', enum: [...SWITCH_STATES] }),
   at: Type.String(),
   message: Type.String(),
 });

@@ -39,6 +39,8 @@ export const SWITCH_STATES = [
   'active',
   'rolled-back',
 ] as const;
+/** What is being done for it. */
+export const SWITCH_PHASES = ['requested', 'probing', 'fencing', 'handing-over', 'confirming', 'over'] as const;
 export type SwitchState = (typeof SWITCH_STATES)[number];
 
 /** One move of a cluster from one mode to another. */
@@ -50,7 +52,7 @@ export interface ModeSwitchRow {
   to_mode: ConnectivityMode;
   state: SwitchState;
   /** What is being done; differs from `state` while it rolls back. */
-  phase: 'requested' | 'probing' | 'fencing' | 'handing-over' | 'confirming' | 'over';
+  phase: (typeof SWITCH_PHASES)[number];
   phase_since: string;
   /** JSON `SwitchOptions`: what was asked for, without secrets. */
   options: string;

@@ -6,12 +6,14 @@ import { acceptRemovals } from '../../store/cluster-admin.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import type { ClusterRow } from '../../store/schema.ts';
 import { configTopic } from '../../topics.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { viewCluster } from './cluster-view.ts';
 import { refuseWithoutGit } from './git-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
+import { ClusterAnswer } from './cluster-answer.ts';
 
 const AcceptRemovals = Type.Object(
   {
@@ -23,13 +25,21 @@ const AcceptRemovals = Type.Object(
 
 const ACCEPTANCE = /^(?:[0-9a-f]{40}|[0-9a-f]{64})@[0-9a-f]{32}$/;
 
+const accept = {
+  tags: ['clusters'],
+  operationId: 'acceptRemovals',
+  summary: 'Lets go the objects that the prune breaker holds',
+  params: ClusterParams,
+  body: AcceptRemovals,
+  response: answers({ 200: ClusterAnswer }),
+};
+
 /**
  * `POST /clusters/{id}/accept-removals`: these objects may go for this tree of the directory, as the digest says, and no
  * others. It ends with them, and with the next revision.
  */
 export function acceptRemovalsRoute(app: HttpServer, deps: AdminDeps): void {
-  const options = { schema: { params: ClusterParams, body: AcceptRemovals } };
-  app.post('/clusters/:cluster/accept-removals', options, async (request, reply) => {
+  app.post('/clusters/:cluster/accept-removals', { schema: accept }, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const { revision } = request.body;
     const id = await deps.store.write(async (trx) => {

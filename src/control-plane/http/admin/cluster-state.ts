@@ -9,14 +9,19 @@ import { lockCluster } from '../../store/lock-cluster.ts';
 import { revokePushCredentials } from '../../store/push-credentials.ts';
 import type { ClusterRow, Database } from '../../store/schema.ts';
 import { configTopic, DELIVERY_TOPIC } from '../../topics.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { viewCluster } from './cluster-view.ts';
 import { issueRegistrationToken } from './create-cluster.ts';
 import { bodyMayBeAbsent, ClusterParams, NoBody, requireCluster } from './named-cluster.ts';
+import { ClusterAnswer, RegistrationTokenAnswer } from './cluster-answer.ts';
 
 interface StateChange {
+  /** In the document of the API. */
+  readonly operationId: string;
+  readonly title: string;
   readonly auditKind: string;
   readonly summary: string;
   /** Whether the cluster is in that state already: then nothing is written. */
@@ -27,6 +32,8 @@ interface StateChange {
 /** What an admin may do to a cluster as a whole. Its applications go on running in every case. */
 const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable', StateChange>> = {
   rotate: {
+    operationId: 'rotateCredential',
+    title: 'Asks the operator to rotate its credential at its next call',
     auditKind: 'CredentialRotate',
     summary: 'asked for a rotation of its credential at its next call',
     isDone: () => false,
@@ -39,6 +46,8 @@ const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable',
     },
   },
   revoke: {
+    operationId: 'revokeCredentials',
+    title: 'Revokes all credentials of a cluster; its operator must register again',
     auditKind: 'CredentialRevoked',
     summary:
       'all credentials revoked, that of push mode too; the operator must register again with a new token, and push mode needs another credential',
@@ -53,6 +62,8 @@ const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable',
     },
   },
   disable: {
+    operationId: 'disableCluster',
+    title: 'Shuts a cluster out: its operator is answered 403 and no intent is taken for it',
     auditKind: 'ClusterDisabled',
     summary: 'disabled; its agent is answered 403 and no intent is taken for it',
     isDone: ({ disabled_at: disabledAt }) => disabledAt !== null,
@@ -63,6 +74,8 @@ const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable',
     },
   },
   enable: {
+    operationId: 'enableCluster',
+    title: 'Lets a disabled cluster in again',
     auditKind: 'ClusterEnabled',
     summary: 'enabled',
     isDone: ({ disabled_at: disabledAt }) => disabledAt === null,
@@ -72,11 +85,24 @@ const STATE_CHANGES: Readonly<Record<'rotate' | 'revoke' | 'disable' | 'enable',
   },
 };
 
+const issueToken = {
+  tags: ['clusters'],
+  operationId: 'issueRegistrationToken',
+  summary: 'Another registration token, shown once',
+  params: ClusterParams,
+  body: NoBody,
+  response: answers({ 201: RegistrationTokenAnswer }),
+};
+
+function changeSchema({ operationId, title }: StateChange) {
+  const response = answers({ 200: ClusterAnswer });
+  return { tags: ['clusters'], operationId, summary: title, params: ClusterParams, body: NoBody, response };
+}
+
 /** `POST /clusters/{id}/registration-token`, `/rotate`, `/revoke`, `/disable`, `/enable`. */
 export function clusterStateRoutes(app: HttpServer, deps: AdminDeps): void {
-  const options = { schema: { params: ClusterParams, body: NoBody }, preValidation: bodyMayBeAbsent };
-
-  app.post('/clusters/:cluster/registration-token', options, async (request, reply) => {
+  const first = { schema: issueToken, preValidation: bodyMayBeAbsent };
+  app.post('/clusters/:cluster/registration-token', first, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const issued = await deps.store.write(async (trx) => {
       const cluster = await requireCluster(trx, organization.id, request.params.cluster);
@@ -97,6 +123,7 @@ export function clusterStateRoutes(app: HttpServer, deps: AdminDeps): void {
   });
 
   for (const [verb, change] of Object.entries(STATE_CHANGES)) {
+    const options = { schema: changeSchema(change), preValidation: bodyMayBeAbsent };
     app.post(`/clusters/:cluster/${verb}`, options, async (request, reply) => {
       const { organization, name } = adminOf(request);
       const id = await deps.store.write(async (trx) => {

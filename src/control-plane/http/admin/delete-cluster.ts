@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { deleteCluster } from '../../delete-cluster.ts';
 import { configTopic } from '../../topics.ts';
+import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -8,10 +9,18 @@ import { ClusterParams, requireCluster } from './named-cluster.ts';
 
 const DeleteQuery = Type.Object({ force: Type.Optional(Type.Boolean()) }, { additionalProperties: false });
 
+const remove = {
+  tags: ['clusters'],
+  operationId: 'deleteCluster',
+  summary: 'Deletes the record of a cluster that is disabled or never registered; with force any',
+  params: ClusterParams,
+  querystring: DeleteQuery,
+  response: answers({ 204: NoAnswer }),
+};
+
 /** `DELETE /clusters/{id}?force=`: the record of a cluster that is disabled or never registered; with `force` any. */
 export function deleteClusterRoute(app: HttpServer, deps: AdminDeps): void {
-  const schema = { params: ClusterParams, querystring: DeleteQuery };
-  app.delete('/clusters/:cluster', { schema }, async (request, reply) => {
+  app.delete('/clusters/:cluster', { schema: remove }, async (request, reply) => {
     const admin = adminOf(request);
     const cluster = await requireCluster(deps.store.db, admin.organization.id, request.params.cluster);
     await deleteCluster(deps, cluster, admin, request.query.force ?? false);

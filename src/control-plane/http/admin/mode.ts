@@ -14,6 +14,7 @@ import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import type { ClusterRow, ModeSwitchRow } from '../../store/schema.ts';
 import { MODES_TOPIC } from '../../topics.ts';
 import { changeGitSettings } from './git-change.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -21,12 +22,45 @@ import { connectionConditions } from './connection-condition.ts';
 import { SwitchMode } from './mode-schemas.ts';
 import { bodyMayBeAbsent, ClusterParams, NoBody, requireCluster } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
-import { viewSwitch, viewSwitches, type SwitchView } from './switch-view.ts';
+import { SwitchAnswer, viewSwitch, viewSwitches, type SwitchView } from './switch-view.ts';
+import { PlannedSwitchAnswer, StartedSwitchAnswer, SwitchPageAnswer } from './mode-answers.ts';
 
 const SwitchParams = Type.Object({
   ...ClusterParams.properties,
   switch: Type.String({ minLength: 1, maxLength: 64 }),
 });
+
+const start = {
+  tags: ['modes'],
+  operationId: 'switchMode',
+  summary: 'Moves a cluster to another mode; with dryRun says what that would do',
+  params: ClusterParams,
+  body: SwitchMode,
+  response: answers({ 200: PlannedSwitchAnswer, 202: StartedSwitchAnswer }),
+};
+const list = {
+  tags: ['modes'],
+  operationId: 'listModeSwitches',
+  summary: 'Switches of mode of a cluster, the newest first',
+  params: ClusterParams,
+  querystring: PageQuery,
+  response: answers({ 200: SwitchPageAnswer }),
+};
+const show = {
+  tags: ['modes'],
+  operationId: 'getModeSwitch',
+  summary: 'One switch of mode',
+  params: SwitchParams,
+  response: answers({ 200: SwitchAnswer }),
+};
+const cancel = {
+  tags: ['modes'],
+  operationId: 'cancelModeSwitch',
+  summary: 'Rolls a switch of mode back',
+  params: SwitchParams,
+  body: NoBody,
+  response: answers({ 202: SwitchAnswer }),
+};
 
 /** `POST /clusters/{id}/mode`; `GET /clusters/{id}/mode-switches`, `/mode-switches/{id}`; `POST …/{id}/cancel`. */
 export function modeRoutes(app: HttpServer, deps: AdminDeps): void {
@@ -34,40 +68,35 @@ export function modeRoutes(app: HttpServer, deps: AdminDeps): void {
   const view = async (cluster: ClusterRow, row: ModeSwitchRow): Promise<SwitchView> =>
     await viewSwitch(viewDeps(deps), cluster, row);
 
-  app.post(
-    '/clusters/:cluster/mode',
-    { schema: { params: ClusterParams, body: SwitchMode } },
-    async (request, reply) => {
-      const admin = adminOf(request);
-      const { dryRun, ...wish } = request.body;
-      const cluster = await requireCluster(store.db, admin.organization.id, request.params.cluster);
-      const same = await sameSwitchUnderWay(store.db, cluster, wish);
-      if (same !== undefined && dryRun === true) {
-        const message = `cluster ${cluster.slug} is being switched to ${same.to_mode} by ${same.id} (${same.state}) already`;
-        throw new AppError('conflict', message, { extra: { switchId: same.id } });
-      }
-      if (same !== undefined) {
-        return await reply.code(202).send({ switch: await view(cluster, same), warnings: [underWay(same, wish)] });
-      }
-      const asked = await readWish(store.db, admin, cluster, wish, deps.clock.now());
-      if (asked.review !== undefined) changeGitSettings(cluster.git_settings, { review: asked.review });
-      if (dryRun === true) {
-        const planned = await tryOut(deps, admin, asked, app.closing);
-        return await reply.send({ switch: planned, ...listed(repositoryToMake(asked)) });
-      }
-      const { row, isNew, madeRepository: made } = await requestSwitch(deps, admin, asked);
-      const warnings = [
-        ...(isNew ? [] : [underWay(row, wish)]),
-        ...(made === undefined
-          ? []
-          : [`git.repository: there was no repository ${made}, so it was made on the control plane's own Git host`]),
-      ];
-      return await reply.code(202).send({ switch: await view(cluster, row), ...listed(warnings) });
-    },
-  );
+  app.post('/clusters/:cluster/mode', { schema: start }, async (request, reply) => {
+    const admin = adminOf(request);
+    const { dryRun, ...wish } = request.body;
+    const cluster = await requireCluster(store.db, admin.organization.id, request.params.cluster);
+    const same = await sameSwitchUnderWay(store.db, cluster, wish);
+    if (same !== undefined && dryRun === true) {
+      const message = `cluster ${cluster.slug} is being switched to ${same.to_mode} by ${same.id} (${same.state}) already`;
+      throw new AppError('conflict', message, { extra: { switchId: same.id } });
+    }
+    if (same !== undefined) {
+      return await reply.code(202).send({ switch: await view(cluster, same), warnings: [underWay(same, wish)] });
+    }
+    const asked = await readWish(store.db, admin, cluster, wish, deps.clock.now());
+    if (asked.review !== undefined) changeGitSettings(cluster.git_settings, { review: asked.review });
+    if (dryRun === true) {
+      const planned = await tryOut(deps, admin, asked, app.closing);
+      return await reply.send({ switch: planned, ...listed(repositoryToMake(asked)) });
+    }
+    const { row, isNew, madeRepository: made } = await requestSwitch(deps, admin, asked);
+    const warnings = [
+      ...(isNew ? [] : [underWay(row, wish)]),
+      ...(made === undefined
+        ? []
+        : [`git.repository: there was no repository ${made}, so it was made on the control plane's own Git host`]),
+    ];
+    return await reply.code(202).send({ switch: await view(cluster, row), ...listed(warnings) });
+  });
 
-  const list = { schema: { params: ClusterParams, querystring: PageQuery } };
-  app.get('/clusters/:cluster/mode-switches', list, async (request, reply) => {
+  app.get('/clusters/:cluster/mode-switches', { schema: list }, async (request, reply) => {
     const cluster = await requireCluster(store.db, adminOf(request).organization.id, request.params.cluster);
     const page = readPage(request.query, 'ss');
     const before = page.after === undefined ? undefined : ([String(page.after[0]), String(page.after[1])] as const);
@@ -80,13 +109,13 @@ export function modeRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send({ items: await viewSwitches(viewDeps(deps), cluster, items), ...rest });
   });
 
-  app.get('/clusters/:cluster/mode-switches/:switch', { schema: { params: SwitchParams } }, async (request, reply) => {
+  app.get('/clusters/:cluster/mode-switches/:switch', { schema: show }, async (request, reply) => {
     const cluster = await requireCluster(store.db, adminOf(request).organization.id, request.params.cluster);
     return await reply.send(await view(cluster, await requireSwitch(deps, cluster, request.params.switch)));
   });
 
-  const cancel = { schema: { params: SwitchParams, body: NoBody }, preValidation: bodyMayBeAbsent };
-  app.post('/clusters/:cluster/mode-switches/:switch/cancel', cancel, async (request, reply) => {
+  const cancelling = { schema: cancel, preValidation: bodyMayBeAbsent };
+  app.post('/clusters/:cluster/mode-switches/:switch/cancel', cancelling, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const cluster = await requireCluster(store.db, organization.id, request.params.cluster);
     const { id } = await requireSwitch(deps, cluster, request.params.switch);

@@ -11,10 +11,11 @@ import {
 import { appendAudit } from '../../store/audit.ts';
 import type { Database, OrganizationRow } from '../../store/schema.ts';
 import { configTopic } from '../../topics.ts';
+import { answerOf, answers, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
-import { changeIntervals, IntervalsChange, viewIntervals } from './intervals-change.ts';
+import { changeIntervals, IntervalsAnswer, IntervalsChange, viewIntervals } from './intervals-change.ts';
 
 const PatchOrganization = Type.Object(
   {
@@ -25,14 +26,35 @@ const PatchOrganization = Type.Object(
 );
 type PatchOrganization = Static<typeof PatchOrganization>;
 
+const OrganizationAnswer = answerOf('OrganizationAnswer', {
+  id: Type.String(),
+  name: Type.String(),
+  intervals: IntervalsAnswer,
+  rotationGraceSeconds: Type.Number(),
+  createdAt: Time,
+});
+const show = {
+  tags: ['organization'],
+  operationId: 'getOrganization',
+  summary: "The caller's own organization, and what its clusters follow",
+  response: answers({ 200: OrganizationAnswer }),
+};
+const patch = {
+  tags: ['organization'],
+  operationId: 'updateOrganization',
+  summary: 'Changes what clusters follow where nothing was set on them',
+  body: PatchOrganization,
+  response: answers({ 200: OrganizationAnswer }),
+};
+
 /** `GET`, `PATCH /organization`: the caller's own, and what its clusters follow where nothing was set on them. */
 export function organizationRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.get('/organization', async (request, reply) => {
+  app.get('/organization', { schema: show }, async (request, reply) => {
     const row = await requireOrganization(deps.store.db, adminOf(request).organization.id);
     return await reply.send(viewOrganization(row));
   });
 
-  app.patch('/organization', { schema: { body: PatchOrganization } }, async (request, reply) => {
+  app.patch('/organization', { schema: patch }, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const changed = await deps.store.write(async (trx) => {
       const row = await requireOrganization(trx, organization.id);
@@ -55,7 +77,7 @@ export function organizationRoutes(app: HttpServer, deps: AdminDeps): void {
   });
 }
 
-function viewOrganization(row: OrganizationRow): unknown {
+function viewOrganization(row: OrganizationRow): Static<typeof OrganizationAnswer> {
   const settings = settingsOf(row);
   return {
     id: row.id,

@@ -8,11 +8,13 @@ import { revokeGitCredentialsOf } from '../../store/git-credentials.ts';
 import { lockCluster } from '../../store/lock-cluster.ts';
 import type { Database } from '../../store/schema.ts';
 import { configTopic } from '../../topics.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { viewCluster } from './cluster-view.ts';
 import { bodyMayBeAbsent, ClusterParams, requireCluster } from './named-cluster.ts';
+import { ClusterAnswer } from './cluster-answer.ts';
 
 const RebindRequest = Type.Object(
   {
@@ -24,12 +26,21 @@ const RebindRequest = Type.Object(
 );
 type RebindRequest = Static<typeof RebindRequest>;
 
+const rebind = {
+  tags: ['clusters'],
+  operationId: 'rebindCluster',
+  summary: 'Binds the record to another cluster; the one before is out',
+  params: ClusterParams,
+  body: RebindRequest,
+  response: answers({ 200: ClusterAnswer }),
+};
+
 /**
  * `POST /clusters/{id}/rebind`: the record is for another cluster from now on: the one with the UID that is named, else the
  * first that registers. The one before is out, its key included: nothing may be sealed to it or recovered with it any more.
  */
 export function rebindRoute(app: HttpServer, deps: AdminDeps): void {
-  const options = { schema: { params: ClusterParams, body: RebindRequest }, preValidation: bodyMayBeAbsent };
+  const options = { schema: rebind, preValidation: bodyMayBeAbsent };
   app.post('/clusters/:cluster/rebind', options, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const { clusterUid = null } = request.body;

@@ -1,51 +1,58 @@
 import type { Kysely } from 'kysely';
+import { Type, type Static } from 'typebox';
+import { ConnectivityMode } from '../../../protocol/connectivity-mode.ts';
 import {
+  CredentialChange,
   credentialsOf,
+  ObjectLeft,
   objectsLeftOf,
   probesOf,
   stepsOf,
-  type CredentialChange,
-  type ObjectLeft,
-  type SwitchStep,
+  SwitchStep,
 } from '../../modes/mode-switch.ts';
 import { handoverCounts, NO_HANDOVERS, refusedHandovers } from '../../modes/switch-pages.ts';
 import { waitingFor } from '../../modes/waiting-for.ts';
-import type { SwitchProbe } from '../../push/switch-probe.ts';
+import { SwitchProbe } from '../../push/switch-probe.ts';
+import { SWITCH_PHASES, SWITCH_STATES } from '../../store/mode-rows.ts';
 import type { ClusterRow, Database, ModeSwitchRow } from '../../store/schema.ts';
+import { answerOf, listOf, oneOf, Time } from '../openapi/answers.ts';
 import { ifKnown } from './cluster-view.ts';
 
-/** A switch of mode as the admin API shows it. Times are RFC 3339. */
-export interface SwitchView {
-  readonly id: string;
-  readonly clusterId: string;
-  readonly clusterSlug: string;
-  readonly from: ClusterRow['connectivity_mode'];
-  readonly to: ClusterRow['connectivity_mode'];
-  readonly state: ModeSwitchRow['state'];
+/** A switch of mode as the admin API shows it. */
+export const SwitchAnswer = answerOf('SwitchAnswer', {
+  id: Type.String(),
+  clusterId: Type.String(),
+  clusterSlug: Type.String(),
+  from: ConnectivityMode,
+  to: ConnectivityMode,
+  state: oneOf(SWITCH_STATES),
   /** What is being done; differs from `state` while it rolls back. */
-  readonly phase: ModeSwitchRow['phase'];
-  readonly phaseSince: string;
-  /** Behind the words "waiting for". */
-  readonly waitingFor?: string;
-  /** The delivery epoch under which the objects are handed over; absent before the old way is fenced off. */
-  readonly epoch?: number;
-  /** Why it rolls, or rolled, back. */
-  readonly reason?: string;
-  readonly steps: readonly SwitchStep[];
-  readonly probes: readonly SwitchProbe[];
+  phase: oneOf(SWITCH_PHASES),
+  phaseSince: Time,
+  waitingFor: Type.Optional(Type.String({ description: 'behind the words "waiting for"' })),
+  epoch: Type.Optional(
+    Type.Integer({
+      description:
+        'the delivery epoch under which the objects are handed over; absent before the old way is fenced off',
+    }),
+  ),
+  reason: Type.Optional(Type.String({ description: 'why it rolls, or rolled, back' })),
+  steps: listOf(SwitchStep),
+  probes: listOf(SwitchProbe),
   /** One without `at` is still to come. */
-  readonly credentials: readonly CredentialChange[];
-  readonly objects: {
-    readonly total: number;
-    readonly delivered: number;
-    readonly confirmed: number;
-    readonly refused: readonly ObjectLeft[];
-    readonly left: readonly ObjectLeft[];
-  };
-  readonly requestedBy: string;
-  readonly requestedAt: string;
-  readonly finishedAt?: string;
-}
+  credentials: listOf(CredentialChange),
+  objects: Type.Object({
+    total: Type.Integer(),
+    delivered: Type.Integer(),
+    confirmed: Type.Integer(),
+    refused: listOf(ObjectLeft),
+    left: listOf(ObjectLeft),
+  }),
+  requestedBy: Type.String(),
+  requestedAt: Time,
+  finishedAt: Type.Optional(Time),
+});
+export type SwitchView = Static<typeof SwitchAnswer>;
 
 export interface SwitchViewDeps {
   readonly db: Kysely<Database>;

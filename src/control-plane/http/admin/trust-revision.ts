@@ -4,11 +4,13 @@ import { appendAudit } from '../../store/audit.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { lockCluster } from '../../store/lock-cluster.ts';
 import { configTopic } from '../../topics.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { viewCluster } from './cluster-view.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
+import { ClusterAnswer } from './cluster-answer.ts';
 
 const TrustRevision = Type.Object(
   {
@@ -20,13 +22,21 @@ const TrustRevision = Type.Object(
   { additionalProperties: false },
 );
 
+const trust = {
+  tags: ['clusters'],
+  operationId: 'trustRevision',
+  summary: 'Vouches for the directory of a cluster as it is, whoever signed what led to it',
+  params: ClusterParams,
+  body: TrustRevision,
+  response: answers({ 200: ClusterAnswer }),
+};
+
 /**
  * `POST /clusters/{id}/trust-revision`: a person has looked at the directory as it is and vouches for it, whoever signed
  * what led to it. It holds for this content of the directory and for no other; the next one takes its place.
  */
 export function trustRevisionRoute(app: HttpServer, deps: AdminDeps): void {
-  const options = { schema: { params: ClusterParams, body: TrustRevision } };
-  app.post('/clusters/:cluster/trust-revision', options, async (request, reply) => {
+  app.post('/clusters/:cluster/trust-revision', { schema: trust }, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const { revision } = request.body;
     const cluster = await deps.store.write(async (trx) => {
