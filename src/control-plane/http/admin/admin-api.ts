@@ -40,6 +40,7 @@ import { requireScope } from './require-scope.ts';
 import { repositoryLayoutRoute } from './repository-layout.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
+import { timelineRoute } from './timeline.ts';
 import { trustRevisionRoute } from './trust-revision.ts';
 
 /** The admin API (decisions, "Admin API"), below `/api/v1`. Every call is one organization's, by its token. */
@@ -85,6 +86,7 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       adminTokenRoutes(scope, deps);
       auditRoutes(scope, deps);
       changeRoutes(scope, deps);
+      timelineRoute(scope, deps);
       channelRoutes(scope, deps);
       channelWebhookRoutes(scope, deps);
       repositoryRoutes(scope, deps);

@@ -63,6 +63,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'POST /commit-signing-keys/:key/revoke': 'repositories',
   'POST /commit-signing-keys/rotate': 'repositories',
   'GET /intents/:intent': 'read',
+  'GET /intents/:intent/timeline': 'read',
   'POST /intents/:intent/approve': 'approve',
   'POST /intents/:intent/cancel': 'deploy',
   'POST /intents/:intent/reject': 'approve',
