@@ -1,55 +1,49 @@
-import type { IntentRecord } from '../../../intent/intent-record.ts';
+import { Type, type Static } from 'typebox';
+import { INTENT_ACTIONS, type IntentRecord } from '../../../intent/intent-record.ts';
 import { renderIntent, tombstoneText } from '../../../intent/render.ts';
 import { parseExactJson } from '../../../protocol/exact-json.ts';
 import { countGiven } from '../../approvals/decide-approval.ts';
 import { inputsIn } from '../../approvals/sign-statement.ts';
 import type { StoredApproval } from '../../approvals/standing.ts';
-import type { RequiredApprovals } from '../../git/git-settings.ts';
-import type { ApprovalState, IntentRow } from '../../store/schema.ts';
+import { RequiredApprovals } from '../../git/git-settings.ts';
+import { answerOf, listOf, oneOf, Time } from '../openapi/answers.ts';
 import { ifKnown } from './cluster-view.ts';
-
-/** What an intent shows of the approval that it needs. */
-export interface ApprovalSummary {
-  readonly id: string;
-  readonly state: ApprovalState;
-  /** Who approved, as it counts now. */
-  readonly given: readonly string[];
-  readonly missing: { readonly count: number; readonly roles: Readonly<Record<string, number>> };
-}
+import { APPROVAL_STATES, MissingApprovals, type ApprovalSummary } from './intent-answers.ts';
 
 /** An approval as the admin API shows it; never its statement. */
-export interface ApprovalView extends Omit<ApprovalSummary, 'given'> {
-  readonly intentId: string;
-  readonly clusterId: string;
-  readonly clusterSlug: string;
-  readonly action: IntentRow['action'];
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** Of an operation. */
-  readonly template?: string;
-  /** Of an install or update. */
-  readonly catalogEntry?: string;
-  readonly chartVersion?: string;
-  /** What the approval is bound to. */
-  readonly specHash: string;
-  readonly required: RequiredApprovals;
-  readonly given: readonly { readonly by: string; readonly at: string; readonly comment?: string }[];
-  readonly requestedBy: string;
-  readonly requestedAt: string;
-  /** Why it was asked for. */
-  readonly requestReason?: string;
-  /** When the request falls. */
-  readonly expiresAt: string;
-  readonly via?: 'api' | 'proposal';
-  readonly proposalId?: string;
-  readonly decidedAt?: string;
-  /** How long what was approved is good for. */
-  readonly statementExpiresAt?: string;
-  readonly reason?: string;
-  /** What is delivered once it is approved, without the approval itself. */
-  readonly manifest?: string;
-}
+export const ApprovalAnswer = answerOf('ApprovalAnswer', {
+  id: Type.String(),
+  intentId: Type.String(),
+  clusterId: Type.String(),
+  clusterSlug: Type.String(),
+  action: oneOf(INTENT_ACTIONS),
+  kind: Type.String(),
+  namespace: Type.String(),
+  name: Type.String(),
+  template: Type.Optional(Type.String({ description: 'of an operation' })),
+  catalogEntry: Type.Optional(Type.String({ description: 'of an install or update' })),
+  chartVersion: Type.Optional(Type.String()),
+  specHash: Type.String({ description: 'what the approval is bound to' }),
+  state: oneOf(APPROVAL_STATES),
+  required: RequiredApprovals,
+  given: listOf(Type.Object({ by: Type.String(), at: Time, comment: Type.Optional(Type.String()) })),
+  missing: MissingApprovals,
+  requestedBy: Type.String(),
+  requestedAt: Time,
+  requestReason: Type.Optional(Type.String({ description: 'why it was asked for' })),
+  expiresAt: Type.String({ format: 'date-time', description: 'when the request falls' }),
+  via: Type.Optional(oneOf(['api', 'proposal'])),
+  proposalId: Type.Optional(Type.String()),
+  decidedAt: Type.Optional(Time),
+  statementExpiresAt: Type.Optional(
+    Type.String({ format: 'date-time', description: 'how long what was approved is good for' }),
+  ),
+  reason: Type.Optional(Type.String()),
+  manifest: Type.Optional(
+    Type.String({ description: 'what is delivered once it is approved, without the approval itself' }),
+  ),
+});
+export type ApprovalView = Static<typeof ApprovalAnswer>;
 
 export function summaryOf(standing: StoredApproval): ApprovalSummary {
   const { row } = standing;

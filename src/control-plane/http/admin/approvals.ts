@@ -5,22 +5,22 @@ import type { Clock } from '../../../runtime/clock.ts';
 import { actOnApproval } from '../../approvals/act-on-approval.ts';
 import { approvalStanding, approvalStandings } from '../../approvals/standing.ts';
 import { approvalsOfIntents, findApprovalOf, listApprovals } from '../../store/approvals.ts';
-import type { ApprovalRow, ApprovalState, Database } from '../../store/schema.ts';
+import type { ApprovalRow, Database } from '../../store/schema.ts';
+import { answers, oneOf, pageOf } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
-import { summaryOf, viewApproval, type ApprovalSummary, type ApprovalView } from './approval-view.ts';
+import { ApprovalAnswer, summaryOf, viewApproval, type ApprovalView } from './approval-view.ts';
 import { adminOf } from './authenticate.ts';
 import { bodyMayBeAbsent, requireCluster } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 import { CommentText } from './proposals.ts';
-
-const STATES: readonly ApprovalState[] = ['pending', 'approved', 'rejected', 'expired', 'withdrawn'];
+import { APPROVAL_STATES, type ApprovalSummary } from './intent-answers.ts';
 
 const ApprovalQuery = Type.Object(
   {
     ...PageQuery.properties,
     cluster: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' })),
-    state: Type.Optional(Type.Unsafe<ApprovalState>({ type: 'string', enum: [...STATES] })),
+    state: Type.Optional(oneOf(APPROVAL_STATES)),
   },
   { additionalProperties: false },
 );
@@ -38,11 +38,42 @@ const ApproveBody = Type.Object(
 );
 const RejectBody = Type.Object({ comment: Type.Optional(CommentText) }, { additionalProperties: false });
 
+const list = {
+  tags: ['approvals'],
+  operationId: 'listApprovals',
+  summary: 'Requests for approval, the newest first, without what is delivered',
+  querystring: ApprovalQuery,
+  response: answers({ 200: pageOf(ApprovalAnswer) }),
+};
+const show = {
+  tags: ['approvals'],
+  operationId: 'getApproval',
+  summary: 'One request for approval',
+  params: ApprovalParams,
+  response: answers({ 200: ApprovalAnswer }),
+};
+const approve = {
+  tags: ['approvals'],
+  operationId: 'approveIntent',
+  summary: 'Approves an intent',
+  params: IntentParams,
+  body: ApproveBody,
+  response: answers({ 200: ApprovalAnswer }),
+};
+const reject = {
+  tags: ['approvals'],
+  operationId: 'rejectIntent',
+  summary: 'Rejects an intent, which ends it',
+  params: IntentParams,
+  body: RejectBody,
+  response: answers({ 200: ApprovalAnswer }),
+};
+
 /** `GET /approvals`, `/approvals/{id}`; `POST /intents/{id}/approve|reject`. */
 export function approvalRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store, clock } = deps;
 
-  app.get('/approvals', { schema: { querystring: ApprovalQuery } }, async (request, reply) => {
+  app.get('/approvals', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const { cluster, state } = request.query;
     const clusterId = cluster === undefined ? undefined : (await requireCluster(store.db, organization.id, cluster)).id;
@@ -59,7 +90,7 @@ export function approvalRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send({ ...answer, items: standings.map((standing) => viewApproval(standing, false)) });
   });
 
-  app.get('/approvals/:approval', { schema: { params: ApprovalParams } }, async (request, reply) => {
+  app.get('/approvals/:approval', { schema: show }, async (request, reply) => {
     const { organization } = adminOf(request);
     const { approval: id } = request.params;
     const row = await findApprovalOf(store.db, organization.id, id);
@@ -67,15 +98,15 @@ export function approvalRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send(await view(deps, row));
   });
 
-  const approve = { schema: { params: IntentParams, body: ApproveBody }, preValidation: bodyMayBeAbsent };
-  app.post('/intents/:intent/approve', approve, async (request, reply) => {
+  const approving = { schema: approve, preValidation: bodyMayBeAbsent };
+  app.post('/intents/:intent/approve', approving, async (request, reply) => {
     const { intent } = request.params;
     await actOnApproval(deps, adminOf(request), intent, { kind: 'approve', ...request.body });
     return await reply.send(await viewOfIntent(deps, intent));
   });
 
-  const reject = { schema: { params: IntentParams, body: RejectBody }, preValidation: bodyMayBeAbsent };
-  app.post('/intents/:intent/reject', reject, async (request, reply) => {
+  const rejecting = { schema: reject, preValidation: bodyMayBeAbsent };
+  app.post('/intents/:intent/reject', rejecting, async (request, reply) => {
     const { intent } = request.params;
     await actOnApproval(deps, adminOf(request), intent, { kind: 'reject', ...request.body });
     return await reply.send(await viewOfIntent(deps, intent));

@@ -5,17 +5,34 @@ import { RegistryCredential, sealCredential } from '../../catalog/registry-crede
 import { appendAudit } from '../../store/audit.ts';
 import { chartSourceText, setCatalogCredential } from '../../store/catalog-entries.ts';
 import { makeDue } from '../../store/chart-versions.ts';
+import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { EntryParams, requireEntry } from './catalog.ts';
+import { CatalogEntryAnswer } from './catalog-answers.ts';
+
+const set = {
+  tags: ['catalog'],
+  operationId: 'setCatalogCredential',
+  summary: "Sets what an entry's versions are read with",
+  params: EntryParams,
+  body: RegistryCredential,
+  response: answers({ 200: CatalogEntryAnswer }),
+};
+const remove = {
+  tags: ['catalog'],
+  operationId: 'deleteCatalogCredential',
+  summary: "Deletes what an entry's versions are read with",
+  params: EntryParams,
+  response: answers({ 204: NoAnswer }),
+};
 
 /** `PUT`, `DELETE /catalog/{name}/credentials`: with what the versions of the entry's chart are read. */
 export function catalogCredentialRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store, masterKey, clock } = deps;
 
-  const put = { schema: { params: EntryParams, body: RegistryCredential } };
-  app.put('/catalog/:name/credentials', put, async (request, reply) => {
+  app.put('/catalog/:name/credentials', { schema: set }, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
     const { chart } = await requireEntry(store.db, organization.id, name);
@@ -46,7 +63,7 @@ export function catalogCredentialRoutes(app: HttpServer, deps: AdminDeps): void 
     return await reply.send(await requireEntry(store.db, organization.id, name));
   });
 
-  app.delete('/catalog/:name/credentials', { schema: { params: EntryParams } }, async (request, reply) => {
+  app.delete('/catalog/:name/credentials', { schema: remove }, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
     await store.write(async (trx) => {

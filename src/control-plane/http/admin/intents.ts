@@ -8,22 +8,53 @@ import { dryRunIntent } from '../../dry-run-intent.ts';
 import { reasonOf } from '../../history/describe-commits.ts';
 import { findIntentOf, listIntentsOf, type IntentWithReceipt } from '../../store/intents.ts';
 import { repositoryOfCluster } from '../../store/repositories.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
-import type { ApprovalSummary } from './approval-view.ts';
 import { approvalSummaries } from './approvals.ts';
 import { adminOf } from './authenticate.ts';
 import { ifKnown } from './cluster-view.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { PageQuery, readPage } from './page.ts';
+import {
+  AcceptedIntentAnswer,
+  DryRunAnswer,
+  IntentAnswer,
+  IntentPageAnswer,
+  type ApprovalSummary,
+  type IntentView,
+} from './intent-answers.ts';
 
 const IntentParams = Type.Object({ intent: Type.String({ minLength: 1, maxLength: 64 }) });
 
+const submit = {
+  tags: ['intents'],
+  operationId: 'createIntent',
+  summary: 'Asks for an application or an operation; with dryRun says what would become of it',
+  params: ClusterParams,
+  body: IntentRequest,
+  response: answers({ 200: DryRunAnswer, 202: AcceptedIntentAnswer }),
+};
+const list = {
+  tags: ['intents'],
+  operationId: 'listIntentsOfCluster',
+  summary: 'Intents for a cluster, the newest first',
+  params: ClusterParams,
+  querystring: PageQuery,
+  response: answers({ 200: IntentPageAnswer }),
+};
+const show = {
+  tags: ['intents'],
+  operationId: 'getIntent',
+  summary: 'One intent, and where it stands',
+  params: IntentParams,
+  response: answers({ 200: IntentAnswer }),
+};
+
 /** `POST`, `GET /clusters/{id}/intents`; `GET /intents/{id}`. */
 export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
-  const schema = { params: ClusterParams, body: IntentRequest };
-  app.post('/clusters/:cluster/intents', { schema }, async (request, reply) => {
+  app.post('/clusters/:cluster/intents', { schema: submit }, async (request, reply) => {
     const { organization, name, tokenHash } = adminOf(request);
     const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
     const { dryRun, ...body } = request.body;
@@ -44,31 +75,27 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
       .send({ ...accepted, ...(warnings.length === 0 ? {} : { warnings }) });
   });
 
-  app.get(
-    '/clusters/:cluster/intents',
-    { schema: { params: ClusterParams, querystring: PageQuery } },
-    async (request, reply) => {
-      const { organization } = adminOf(request);
-      const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
-      const page = readPage(request.query, 'ss');
-      const answer = await answerHeavyPage(
-        page,
-        async (limit, after) => {
-          const before = after === undefined ? undefined : ([String(after[0]), String(after[1])] as const);
-          const intents = await listIntentsOf(deps.store.db, cluster.id, { limit, before });
-          const ids = intents.map(({ intent }) => intent.id);
-          const approvals = await approvalSummaries(deps.store.db, ids, deps.clock);
-          return intents.map((one) => ({ ...one, approval: approvals.get(one.intent.id) }));
-        },
-        ({ intent }) => [intent.accepted_at, intent.id],
-        ({ intent }) => intent.record.length,
-        viewIntent,
-      );
-      return await reply.send(answer);
-    },
-  );
+  app.get('/clusters/:cluster/intents', { schema: list }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
+    const page = readPage(request.query, 'ss');
+    const answer = await answerHeavyPage(
+      page,
+      async (limit, after) => {
+        const before = after === undefined ? undefined : ([String(after[0]), String(after[1])] as const);
+        const intents = await listIntentsOf(deps.store.db, cluster.id, { limit, before });
+        const ids = intents.map(({ intent }) => intent.id);
+        const approvals = await approvalSummaries(deps.store.db, ids, deps.clock);
+        return intents.map((one) => ({ ...one, approval: approvals.get(one.intent.id) }));
+      },
+      ({ intent }) => [intent.accepted_at, intent.id],
+      ({ intent }) => intent.record.length,
+      viewIntent,
+    );
+    return await reply.send(answer);
+  });
 
-  app.get('/intents/:intent', { schema: { params: IntentParams } }, async (request, reply) => {
+  app.get('/intents/:intent', { schema: show }, async (request, reply) => {
     const found = await findIntentOf(deps.store.db, adminOf(request).organization.id, request.params.intent);
     if (found === undefined) throw new AppError('not_found', `there is no intent ${request.params.intent}`);
     const { id, cluster_id: clusterId } = found.intent;
@@ -81,7 +108,7 @@ export function intentRoutes(app: HttpServer, deps: AdminDeps): void {
 export function viewIntent(
   { intent, receipt, proposal, approval }: IntentWithReceipt & { readonly approval?: ApprovalSummary | undefined },
   repository?: string,
-) {
+): IntentView {
   return {
     id: intent.id,
     clusterId: intent.cluster_id,

@@ -7,6 +7,7 @@ import type { OperationPhase } from '../../../resources/operation.ts';
 import { cancelIntent } from '../../cancel-intent.ts';
 import { endOf, findOperation, listOperations, type StoredOperation } from '../../store/operation-views.ts';
 import type { IntentRow, ResourceConditionRow } from '../../store/schema.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -14,6 +15,7 @@ import { ifKnown } from './cluster-view.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { bodyMayBeAbsent, ClusterParams, requireCluster } from './named-cluster.ts';
 import { PageQuery, readPage } from './page.ts';
+import { CancelledIntentAnswer, OperationPageAnswer, WholeOperationAnswer } from './operation-answers.ts';
 
 const IntentParams = Type.Object({ intent: Type.String({ minLength: 1, maxLength: 64 }) });
 const CancelBody = Type.Object(
@@ -21,12 +23,35 @@ const CancelBody = Type.Object(
   { additionalProperties: false },
 );
 
+const list = {
+  tags: ['operations'],
+  operationId: 'listOperationsOfCluster',
+  summary: 'Operations in a cluster, the newest first',
+  params: ClusterParams,
+  querystring: PageQuery,
+  response: answers({ 200: OperationPageAnswer }),
+};
+const show = {
+  tags: ['operations'],
+  operationId: 'getOperation',
+  summary: 'One operation, by its intent, with its parameters',
+  params: IntentParams,
+  response: answers({ 200: WholeOperationAnswer }),
+};
+const cancel = {
+  tags: ['intents'],
+  operationId: 'cancelIntent',
+  summary: 'Cancels an operation',
+  params: IntentParams,
+  body: CancelBody,
+  response: answers({ 200: CancelledIntentAnswer, 202: CancelledIntentAnswer }),
+};
+
 /** `GET /clusters/{id}/operations`; `GET /operations/{intent}`; `POST /intents/{intent}/cancel`. */
 export function operationRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store } = deps;
 
-  const list = { schema: { params: ClusterParams, querystring: PageQuery } };
-  app.get('/clusters/:cluster/operations', list, async (request, reply) => {
+  app.get('/clusters/:cluster/operations', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const cluster = await requireCluster(store.db, organization.id, request.params.cluster);
     const answer = await answerHeavyPage(
@@ -42,7 +67,7 @@ export function operationRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send(answer);
   });
 
-  app.get('/operations/:intent', { schema: { params: IntentParams } }, async (request, reply) => {
+  app.get('/operations/:intent', { schema: show }, async (request, reply) => {
     const { intent } = request.params;
     const found = await findOperation(store.db, adminOf(request).organization.id, intent);
     if (found === undefined) throw new AppError('not_found', `there is no operation ${intent}`);
@@ -50,15 +75,15 @@ export function operationRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send({ ...viewOperation(found), parameters });
   });
 
-  const cancel = { schema: { params: IntentParams, body: CancelBody }, preValidation: bodyMayBeAbsent };
-  app.post('/intents/:intent/cancel', cancel, async (request, reply) => {
+  const cancelling = { schema: cancel, preValidation: bodyMayBeAbsent };
+  app.post('/intents/:intent/cancel', cancelling, async (request, reply) => {
     const answer = await cancelIntent(deps, adminOf(request), request.params.intent, request.body.reason);
     return await reply.code(answer.cancellation === undefined ? 200 : 202).send(answer);
   });
 }
 
 /** An operation by what asked for it and what the cluster told. `Pending`: the cluster has told nothing yet. */
-function viewOperation({ intent, slug, cancellations, conditions }: StoredOperation) {
+export function viewOperation({ intent, slug, cancellations, conditions }: StoredOperation) {
   const { operationTemplate, reason, targetRef, deadlineSeconds, ttlSecondsAfterFinished } = recordIn(intent);
   const phase = phaseOf(intent, conditions);
   const started = conditions.find(({ type, status }) => type === 'Running' && status === 'True');

@@ -1,53 +1,78 @@
-import type { BlobPin } from '../../../delivery/delivery.ts';
+import { Type, type Static } from 'typebox';
 import { countApprovals } from '../../proposals/count-approvals.ts';
 import type { StoredStanding } from '../../proposals/standing.ts';
-import type { RequiredApprovals } from '../../git/git-settings.ts';
+import { RequiredApprovals } from '../../git/git-settings.ts';
 import { pinsIn } from '../../store/proposals.ts';
 import { localName } from '../../store/repositories.ts';
-import type { ProposalState, RepositoryRow } from '../../store/schema.ts';
+import type { RepositoryRow } from '../../store/schema.ts';
+import { answerOf, listOf, oneOf, Time } from '../openapi/answers.ts';
 import { ifKnown } from './cluster-view.ts';
+import { MissingApprovals, PROPOSAL_STATES } from './intent-answers.ts';
 
 /** A proposal as the admin API shows it. */
-export interface ProposalView {
-  readonly id: string;
-  readonly clusterId: string;
-  readonly clusterSlug: string;
-  readonly intentId: string;
-  readonly repository: string;
-  /** Of the pull or merge request on its Git host. */
-  readonly hostNumber?: number;
-  readonly hostUrl?: string;
-  readonly branch: string;
-  readonly title: string;
-  readonly state: ProposalState;
-  readonly revision: number;
-  readonly author: string;
-  readonly baseCommit?: string;
-  readonly headCommit?: string;
-  readonly mergedCommit?: string;
+export const ProposalAnswer = answerOf('ProposalAnswer', {
+  id: Type.String(),
+  clusterId: Type.String(),
+  clusterSlug: Type.String(),
+  intentId: Type.String(),
+  repository: Type.String(),
+  hostNumber: Type.Optional(Type.Integer({ description: 'of the pull or merge request on its Git host' })),
+  hostUrl: Type.Optional(Type.String()),
+  branch: Type.String(),
+  title: Type.String(),
+  state: oneOf(PROPOSAL_STATES),
+  revision: Type.Integer(),
+  author: Type.String(),
+  baseCommit: Type.Optional(Type.String()),
+  headCommit: Type.Optional(Type.String()),
+  mergedCommit: Type.Optional(Type.String()),
   /** Relative to the cluster's directory; empty while it is rendered anew. */
-  readonly blobs: readonly BlobPin[];
-  readonly approvals: {
-    readonly required: RequiredApprovals;
-    /** Those that count now, for the current revision. */
-    readonly given: readonly string[];
-    readonly missing: { readonly count: number; readonly roles: Readonly<Record<string, number>> };
-  };
-  readonly reviews: readonly {
-    readonly id: string;
-    readonly kind: 'approve' | 'reject' | 'comment';
-    readonly actor: string;
-    readonly roles: readonly string[];
-    readonly comment?: string;
-    readonly revision: number;
-    readonly at: string;
-    readonly droppedAt?: string;
-  }[];
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  readonly closedAt?: string;
-  readonly closeReason?: string;
-}
+  blobs: listOf(
+    Type.Object({
+      path: Type.String(),
+      before: Type.Optional(Type.String()),
+      after: Type.Optional(Type.String()),
+    }),
+  ),
+  approvals: Type.Object({
+    required: RequiredApprovals,
+    given: listOf(Type.String({ description: 'who approved the current revision, as it counts now' })),
+    missing: MissingApprovals,
+  }),
+  reviews: listOf(
+    answerOf('ReviewAnswer', {
+      id: Type.String(),
+      kind: oneOf(['approve', 'reject', 'comment']),
+      actor: Type.String(),
+      roles: listOf(Type.String()),
+      comment: Type.Optional(Type.String()),
+      revision: Type.Integer(),
+      at: Time,
+      droppedAt: Type.Optional(Time),
+    }),
+  ),
+  createdAt: Time,
+  updatedAt: Time,
+  closedAt: Type.Optional(Time),
+  closeReason: Type.Optional(Type.String()),
+});
+export type ProposalView = Static<typeof ProposalAnswer>;
+
+/** What a proposal changes (`ProposalDiff`). */
+export const ProposalDiffAnswer = answerOf('ProposalDiffAnswer', {
+  base: Type.Optional(Type.String({ description: 'a commit; absent where it is the first one of its branch' })),
+  head: Type.String(),
+  files: listOf(
+    Type.Object({
+      path: Type.String(),
+      status: oneOf(['added', 'modified', 'deleted']),
+      before: Type.Optional(Type.String()),
+      after: Type.Optional(Type.String()),
+      patch: Type.String({ description: 'a unified diff, from its --- on' }),
+      truncated: Type.Optional(Type.Literal(true)),
+    }),
+  ),
+});
 
 export function viewProposal(
   standing: StoredStanding,

@@ -6,21 +6,21 @@ import { actOnProposal } from '../../proposals/act-on-proposal.ts';
 import type { ReviewAct } from '../../proposals/decide-review.ts';
 import { standingsOf } from '../../proposals/standing.ts';
 import { findProposalOf, listProposals } from '../../store/proposals.ts';
-import type { Database, ProposalRow, ProposalState } from '../../store/schema.ts';
+import type { Database, ProposalRow } from '../../store/schema.ts';
+import { answers, oneOf, pageOf } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { bodyMayBeAbsent, requireCluster } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
-import { viewProposal, type ProposalView } from './proposal-view.ts';
-
-const STATES: readonly ProposalState[] = ['open', 'merging', 'merged', 'rejected', 'superseded', 'failed'];
+import { ProposalAnswer, ProposalDiffAnswer, viewProposal, type ProposalView } from './proposal-view.ts';
+import { PROPOSAL_STATES } from './intent-answers.ts';
 
 const ProposalQuery = Type.Object(
   {
     ...PageQuery.properties,
     cluster: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' })),
-    state: Type.Optional(Type.Unsafe<ProposalState>({ type: 'string', enum: [...STATES] })),
+    state: Type.Optional(oneOf(PROPOSAL_STATES)),
   },
   { additionalProperties: false },
 );
@@ -39,13 +39,41 @@ const ActBody = Type.Object(
   },
   { additionalProperties: false },
 );
-const ACTS = ['approve', 'reject', 'comment', 'merge', 'supersede'] as const satisfies readonly ReviewAct['kind'][];
+const ACTS = {
+  approve: 'Approves a proposal at the revision that was looked at',
+  reject: 'Rejects a proposal, which ends its intent',
+  comment: 'Says something of a proposal',
+  merge: 'Merges a proposal that is approved',
+  supersede: 'Closes a proposal for the intent that came after it',
+} as const satisfies Partial<Record<ReviewAct['kind'], string>>;
+
+const list = {
+  tags: ['proposals'],
+  operationId: 'listProposals',
+  summary: 'Proposals, the newest first',
+  querystring: ProposalQuery,
+  response: answers({ 200: pageOf(ProposalAnswer) }),
+};
+const show = {
+  tags: ['proposals'],
+  operationId: 'getProposal',
+  summary: 'One proposal with its reviews',
+  params: ProposalParams,
+  response: answers({ 200: ProposalAnswer }),
+};
+const diff = {
+  tags: ['proposals'],
+  operationId: 'getProposalDiff',
+  summary: 'What a proposal changes, from Git itself',
+  params: ProposalParams,
+  response: answers({ 200: ProposalDiffAnswer }),
+};
 
 /** `GET /proposals`, `/proposals/{id}`, `/proposals/{id}/diff`; `POST /proposals/{id}/approve|reject|comment|merge|supersede`. */
 export function proposalRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store } = deps;
 
-  app.get('/proposals', { schema: { querystring: ProposalQuery } }, async (request, reply) => {
+  app.get('/proposals', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const { cluster, state } = request.query;
     const clusterId = cluster === undefined ? undefined : (await requireCluster(store.db, organization.id, cluster)).id;
@@ -61,18 +89,26 @@ export function proposalRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send({ ...answer, items: await viewAll(deps, answer.items) });
   });
 
-  app.get('/proposals/:proposal', { schema: { params: ProposalParams } }, async (request, reply) => {
+  app.get('/proposals/:proposal', { schema: show }, async (request, reply) => {
     const row = await requireProposal(store.db, adminOf(request).organization.id, request.params.proposal);
     return await reply.send(await view(deps, row));
   });
 
-  app.get('/proposals/:proposal/diff', { schema: { params: ProposalParams } }, async (request, reply) => {
+  app.get('/proposals/:proposal/diff', { schema: diff }, async (request, reply) => {
     const row = await requireProposal(store.db, adminOf(request).organization.id, request.params.proposal);
     return await reply.send(await deps.proposalDiffs.of(row, app.closing));
   });
 
-  for (const kind of ACTS) {
-    const options = { schema: { params: ProposalParams, body: ActBody }, preValidation: bodyMayBeAbsent };
+  for (const [kind, summary] of Object.entries(ACTS) as [keyof typeof ACTS, string][]) {
+    const schema = {
+      tags: ['proposals'],
+      operationId: `${kind}Proposal`,
+      summary,
+      params: ProposalParams,
+      body: ActBody,
+      response: answers({ 200: ProposalAnswer }),
+    };
+    const options = { schema, preValidation: bodyMayBeAbsent };
     app.post(`/proposals/:proposal/${kind}`, options, async (request, reply) => {
       const admin = adminOf(request);
       const { comment, revision } = request.body;
