@@ -106,6 +106,8 @@ async function deleteRows(trx: Kysely<Database>, clusterId: string): Promise<voi
     'reported_generations',
     'request_keys',
     'intents',
+    'applications',
+    'cluster_labels',
     'events',
     'resource_conditions',
     'registration_tokens',

@@ -41,14 +41,17 @@ export async function listUpgrades(
   return instances.map((instance) => {
     const { version } = instance;
     const state = entries.get(instance.catalogEntry) ?? {};
-    const isUpgradeAvailable =
-      version !== undefined && state.newestAllowed !== undefined && semver.gt(state.newestAllowed, version);
-    return { ...instance, ...state, isUpgradeAvailable };
+    return { ...instance, ...state, isUpgradeAvailable: isUpgrade(state.newestAllowed, version) };
   });
 }
 
+/** Whether the newest version that is allowed is newer than what there is. */
+export function isUpgrade(newestAllowed: string | undefined, version: string | undefined): boolean {
+  return version !== undefined && newestAllowed !== undefined && semver.gt(newestAllowed, version);
+}
+
 /** Without the lists of versions, which may be long: the newest that is allowed was told from them when they came. */
-async function entryStates(
+export async function entryStates(
   db: Kysely<Database>,
   organizationId: string,
   names: readonly string[],

@@ -18,26 +18,11 @@ export async function findClusterNamed(
     .executeTakeFirst();
 }
 
-/** By slug; at most `limit`, those after the slug `after`. */
-export async function listClusters(
-  db: Kysely<Database>,
-  organizationId: string,
-  page: { readonly limit: number; readonly after: string | undefined },
-): Promise<ClusterRow[]> {
-  let query = db
-    .selectFrom('clusters')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .orderBy('slug')
-    .limit(page.limit);
-  if (page.after !== undefined) query = query.where('slug', '>', page.after);
-  return await query.execute();
-}
-
 /** What an admin may change of a cluster. */
 export type ClusterChange = Pick<
   Updateable<ClusterRow>,
   | 'display_name'
+  | 'labels'
   | 'allowed_namespaces'
   | 'allowed_catalog_entries'
   | 'allowed_operation_templates'

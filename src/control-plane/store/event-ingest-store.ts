@@ -7,6 +7,7 @@ import { noteChange, type ChangeResource } from './changes.ts';
 import { setAppliedRevision } from './clusters.ts';
 import { recordEvents } from './events.ts';
 import { findIntentSnapshots, moveIntentRows } from './intent-progress.ts';
+import { noteObserved } from './note-observed.ts';
 import { foldConditions } from './resource-conditions.ts';
 import type { AuditRow, ClusterRow, Database } from './schema.ts';
 
@@ -46,6 +47,7 @@ export function eventIngestStore(
     },
     foldConditions: async (conditions) => {
       const current = await foldConditions(trx, cluster.id, receivedAt, conditions);
+      await noteObserved(trx, cluster.id, current);
       if (current.length > 0) noteChange(trx, { organizationId, resource: 'clusters', id: clusterId, clusterId });
       return current;
     },

@@ -79,10 +79,11 @@ export async function lastStandingIntentOf(
 }
 
 export async function insertIntent(trx: Kysely<Database>, row: IntentRow): Promise<void> {
-  const { catalogEntry = null } = JSON.parse(row.record) as Pick<IntentRecord, 'catalogEntry'>;
+  const { catalogEntry = null, chartVersion = null, operationTemplate = null } = JSON.parse(row.record) as IntentRecord;
+  const ofRecord = { catalog_entry: catalogEntry, chart_version: chartVersion, operation_template: operationTemplate };
   await trx
     .insertInto('intents')
-    .values({ ...row, catalog_entry: catalogEntry })
+    .values({ ...row, ...ofRecord })
     .execute();
   noteIntents(trx, [row]);
 }
@@ -141,7 +142,7 @@ export async function listIntentsOf(
   }));
 }
 
-async function receiptsOf(db: Kysely<Database>, intentIds: readonly string[]): Promise<Map<string, ReceiptRow>> {
+export async function receiptsOf(db: Kysely<Database>, intentIds: readonly string[]): Promise<Map<string, ReceiptRow>> {
   if (intentIds.length === 0) return new Map();
   const rows = await db.selectFrom('receipts').selectAll().where('intent_id', 'in', intentIds).execute();
   return new Map(rows.map((row) => [row.intent_id, row]));

@@ -3,6 +3,8 @@ export type JobState = (typeof JOB_STATES)[number];
 
 export interface JobRow {
   id: string;
+  /** Of its cluster, set by `insertJob`. */
+  organization_id?: string | null | undefined;
   cluster_id: string;
   intent_id: string;
   kind: 'apply' | 'delete' | 'intent';

@@ -38,7 +38,13 @@ export async function insertJob(trx: Kysely<Database>, job: NewJob): Promise<voi
     error: null,
     applied_ref: null,
   };
-  await trx.insertInto('jobs').values(row).execute();
+  await trx
+    .insertInto('jobs')
+    .values((eb) => ({
+      ...row,
+      organization_id: eb.selectFrom('clusters').select('organization_id').where('id', '=', job.cluster_id),
+    }))
+    .execute();
 }
 
 export async function findJob(db: Kysely<Database>, id: string): Promise<JobRow | undefined> {

@@ -65,13 +65,12 @@ function operations(db: Kysely<Database>) {
     .where('intents.cancels', 'is', null);
 }
 
-/** Two queries for a whole page. */
-async function withReports(
+/** Two queries for a whole page, which may be of several clusters. */
+export async function withReports(
   db: Kysely<Database>,
   rows: readonly (IntentRow & { readonly slug: string })[],
 ): Promise<StoredOperation[]> {
-  const [first] = rows;
-  if (first === undefined) return [];
+  if (rows.length === 0) return [];
   const cancelling = await db
     .selectFrom('intents')
     .selectAll()
@@ -85,7 +84,7 @@ async function withReports(
   const told = await db
     .selectFrom('resource_conditions')
     .selectAll()
-    .where('cluster_id', '=', first.cluster_id)
+    .where('cluster_id', 'in', [...new Set(rows.map((row) => row.cluster_id))])
     .where('kind', '=', OPERATION_KIND)
     .where(
       'name',
@@ -97,8 +96,11 @@ async function withReports(
   return rows.map(({ slug, ...intent }) => {
     const cancellations = cancelling.filter(({ cancels }) => cancels === intent.id);
     const ids = [intent, ...cancellations].map(({ id }) => JSON.stringify(id));
-    const isOf = ({ namespace, name, source }: ResourceConditionRow): boolean =>
-      namespace === intent.namespace && name === intent.name && ids.some((id) => source?.includes(id) === true);
+    const isOf = ({ cluster_id: clusterId, namespace, name, source }: ResourceConditionRow): boolean =>
+      clusterId === intent.cluster_id &&
+      namespace === intent.namespace &&
+      name === intent.name &&
+      ids.some((id) => source?.includes(id) === true);
     return { intent, slug, cancellations, conditions: told.filter(isOf) };
   });
 }

@@ -13,9 +13,11 @@ import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 import type { ModeHandoverRow, ModeSwitchRow, PushCredentialRow } from './mode-rows.ts';
 import type { ApprovalReviewRow, ApprovalRow, ChartVersionsRow, OperationTemplateRow } from './operation-rows.ts';
 import type { AuditRow, EventRow, ResourceConditionRow } from './report-rows.ts';
+import type { ApplicationRow } from './application-row.ts';
 import type { ChangeRow, ClusterLabelRow, MemberRow, RequestAnswerRow, SavedFilterRow } from './people-rows.ts';
 import type { CommitSigningKeyRow, ProposalReviewRow, ProposalRow } from './review-rows.ts';
 
+export type * from './application-row.ts';
 export type * from './identity-rows.ts';
 export type * from './job-rows.ts';
 export type * from './mode-rows.ts';
@@ -68,6 +70,7 @@ export interface Database {
   changes: ChangeRow;
   cluster_labels: ClusterLabelRow;
   saved_filters: SavedFilterRow;
+  applications: ApplicationRow;
 }
 
 export interface ClusterRow {
@@ -77,6 +80,8 @@ export interface ClusterRow {
   display_name: string;
   /** JSON name to value; null or absent: none. */
   labels?: string | null | undefined;
+  /** Why its operator last reported `Synced=False`; null or absent: it did not. */
+  reported_fault?: string | null | undefined;
   status: 'Pending' | 'Active';
   disabled_at: string | null;
   connectivity_mode: 'pull' | 'push' | 'gitops';
@@ -226,6 +231,9 @@ export interface IntentRow {
   cancels?: string | null | undefined;
   /** Of its record, set by `insertIntent`; null: an operation, or an uninstall. */
   catalog_entry?: string | null | undefined;
+  /** Of its record likewise. */
+  chart_version?: string | null | undefined;
+  operation_template?: string | null | undefined;
   accepted_at: string;
   delivered_at: string | null;
   applied_at: string | null;

@@ -7,6 +7,7 @@ import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { acceptRemovalsRoute } from './accept-removals.ts';
 import { adminTokenRoutes } from './admin-tokens.ts';
+import { applicationRoutes } from './applications.ts';
 import { approvalRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { authenticateAdmin } from './authenticate.ts';
@@ -21,11 +22,13 @@ import { clusterStateRoutes } from './cluster-state.ts';
 import { clusterRoutes } from './clusters.ts';
 import { commitSigningKeyRoutes } from './commit-signing-keys.ts';
 import { deleteClusterRoute } from './delete-cluster.ts';
+import { fleetRoute } from './fleet.ts';
 import { historyRoutes } from './history.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { hostRepositoryRoutes } from './host-repositories.ts';
 import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
+import { listClustersRoute } from './list-clusters.ts';
 import { modeRoutes } from './mode.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
 import { proposalRoutes } from './proposals.ts';
@@ -39,9 +42,12 @@ import { reportRoutes } from './reports.ts';
 import { requireScope } from './require-scope.ts';
 import { repositoryLayoutRoute } from './repository-layout.ts';
 import { repositoryRoutes } from './repositories.ts';
+import { savedFilterRoutes } from './saved-filters.ts';
+import { searchRoute } from './search.ts';
 import { signingKeyRoutes } from './signing-keys.ts';
 import { timelineRoute } from './timeline.ts';
 import { trustRevisionRoute } from './trust-revision.ts';
+import { workListRoutes } from './work-lists.ts';
 
 /** The admin API (decisions, "Admin API"), below `/api/v1`. Every call is one organization's, by its token. */
 export function adminApi(app: HttpServer, deps: AdminDeps): void {
@@ -61,6 +67,12 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       auditRefusals(scope, { ...deps, refusals });
       refuseUnread(scope);
       clusterRoutes(scope, deps);
+      listClustersRoute(scope, deps);
+      fleetRoute(scope, deps);
+      applicationRoutes(scope, deps);
+      workListRoutes(scope, deps);
+      searchRoute(scope, deps);
+      savedFilterRoutes(scope, deps);
       clusterStateRoutes(scope, deps);
       modeRoutes(scope, deps);
       rebindRoute(scope, deps);

@@ -5,6 +5,7 @@ import { GitSettings } from '../../git/git-settings.ts';
 import { PushCredentialInfo, PushProbe, PushReach } from '../../push/push-credential-info.ts';
 import { SWITCH_STATES } from '../../store/mode-rows.ts';
 import { answerOf, ConditionAnswer, listOf, oneOf, pageOf, Time, Warnings } from '../openapi/answers.ts';
+import { CLUSTER_STANDING } from './cluster-standing.ts';
 import { INTERVAL_NAMES, IntervalsAnswer } from './intervals-change.ts';
 
 /** A cluster's push credential. Nothing secret. */
@@ -32,6 +33,7 @@ const properties = {
   id: Type.String(),
   slug: Type.String(),
   displayName: Type.String(),
+  ...CLUSTER_STANDING,
   organization: Type.String(),
   status: oneOf(['Pending', 'Active']),
   disabledAt: Type.Optional(Time),

@@ -21,6 +21,10 @@ const listOf = <T extends ReturnType<typeof Type.String>>(item: T, maxItems: num
     () => 'must not have duplicate items',
   );
 
+const LabelChange = Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
+  description: 'merged into the labels that there are: name to value; null takes a label away',
+});
+
 const lists = {
   allowedNamespaces: listOf(NamespaceName, 1000),
   allowedCatalogEntries: listOf(EntryName, 1000),
@@ -31,6 +35,9 @@ export const CreateCluster = Type.Object(
   {
     slug: Slug,
     displayName: DisplayName,
+    labels: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: 'name to value, as of Kubernetes' }),
+    ),
     ...lists,
     connectivityMode: Type.Optional(ConnectivityMode),
     intervals: Type.Optional(IntervalsChange),
@@ -46,6 +53,7 @@ export type CreateCluster = Static<typeof CreateCluster>;
 export const PatchCluster = Type.Object(
   {
     displayName: Type.Optional(DisplayName),
+    labels: Type.Optional(LabelChange),
     allowedNamespaces: Type.Optional(lists.allowedNamespaces),
     allowedCatalogEntries: Type.Optional(lists.allowedCatalogEntries),
     allowedOperationTemplates: Type.Optional(lists.allowedOperationTemplates),

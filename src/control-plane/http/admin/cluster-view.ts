@@ -16,6 +16,7 @@ import { findRepositoryById, localName, repositoryUrl } from '../../store/reposi
 import { reportedWhen } from '../../store/reported-when.ts';
 import type { AgentCredentialRow, ClusterRow, Database, ResourceConditionRow } from '../../store/schema.ts';
 import type { ClusterView, PushView } from './cluster-answer.ts';
+import { clusterStandings, type ClusterStanding } from './cluster-summary.ts';
 import { connectionConditions } from './connection-condition.ts';
 import { credentialCondition } from './credential-condition.ts';
 import { namesOfIntervals, viewIntervals } from './intervals-change.ts';
@@ -31,7 +32,13 @@ export interface ClusterViewDeps {
   readonly baseUrl: () => string;
 }
 
-export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organization: string): Promise<ClusterView> {
+/** @param standing what is told of it beside its settings, where that was asked for together with others' */
+export async function viewCluster(
+  deps: ClusterViewDeps,
+  row: ClusterRow,
+  organization: string,
+  standing?: ClusterStanding,
+): Promise<ClusterView> {
   const { db } = deps.store;
   const credential = await currentAgentCredential(db, row.id);
   const cluster = { ...row, last_contact_at: deps.lastContact.pending(row.id) ?? row.last_contact_at };
@@ -42,6 +49,7 @@ export async function viewCluster(deps: ClusterViewDeps, row: ClusterRow, organi
     id: row.id,
     slug: row.slug,
     displayName: row.display_name,
+    ...(standing ?? (await clusterStandings(db, [row]))(row)),
     organization,
     status: row.status,
     ...ifKnown('disabledAt', row.disabled_at),

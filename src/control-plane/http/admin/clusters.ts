@@ -1,7 +1,9 @@
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { appendAudit } from '../../store/audit.ts';
-import { acceptRemovals, changeCluster, listClusters, type ClusterChange } from '../../store/cluster-admin.ts';
+import { acceptRemovals, changeCluster, type ClusterChange } from '../../store/cluster-admin.ts';
+import { labelsOf, labelsText, putClusterLabels } from '../../store/cluster-labels.ts';
 import type { ClusterRow } from '../../store/schema.ts';
+import { changeLabels } from '../../cluster-label-change.ts';
 import { securityOf } from '../../cluster-settings.ts';
 import {
   effectiveIntervals,
@@ -14,10 +16,12 @@ import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
-import { ChangedClusterAnswer, ClusterAnswer, ClusterPageAnswer, CreatedClusterAnswer } from './cluster-answer.ts';
+import { ChangedClusterAnswer, ClusterAnswer, CreatedClusterAnswer } from './cluster-answer.ts';
 import { CreateCluster, PatchCluster } from './cluster-schemas.ts';
 import { viewCluster } from './cluster-view.ts';
+import { editableOf } from './cluster-tag.ts';
 import { createCluster, type CreatedCluster } from './create-cluster.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import { refuseUnseenCertificate } from './client-authority.ts';
 import { refuseFixedFields } from './fixed-fields.ts';
 import { gitSettingsOf } from '../../git/git-settings.ts';
@@ -26,7 +30,6 @@ import { changeIntervals } from './intervals-change.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { refuseOperatorVersion } from './operator-version.ts';
 import { requireProjectable, unknownTemplateWarnings } from '../../projected-templates.ts';
-import { answerPage, PageQuery, readPage } from './page.ts';
 
 const create = {
   tags: ['clusters'],
@@ -35,19 +38,12 @@ const create = {
   body: CreateCluster,
   response: answers({ 201: CreatedClusterAnswer }),
 };
-const list = {
-  tags: ['clusters'],
-  operationId: 'listClusters',
-  summary: 'Clusters of the organization, by slug',
-  querystring: PageQuery,
-  response: answers({ 200: ClusterPageAnswer }),
-};
 const show = {
   tags: ['clusters'],
   operationId: 'getCluster',
   summary: 'One cluster, by id or slug',
   params: ClusterParams,
-  response: answers({ 200: ClusterAnswer }),
+  response: answers({ 200: ClusterAnswer, 304: NotModified }),
 };
 const patch = {
   tags: ['clusters'],
@@ -58,7 +54,7 @@ const patch = {
   response: answers({ 200: ChangedClusterAnswer }),
 };
 
-/** `POST`, `GET /clusters`; `GET`, `PATCH /clusters/{id}`. */
+/** `POST /clusters`; `GET`, `PATCH /clusters/{id}`. */
 export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
   app.post('/clusters', { schema: create }, async (request, reply) => {
     const admin = adminOf(request);
@@ -75,23 +71,11 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     });
   });
 
-  app.get('/clusters', { schema: list }, async (request, reply) => {
-    const { organization } = adminOf(request);
-    const page = readPage(request.query, 's');
-    const after = page.after === undefined ? undefined : String(page.after[0]);
-    const { items, ...rest } = await answerPage(
-      page,
-      async (limit) => await listClusters(deps.store.db, organization.id, { limit, after }),
-      (row) => [row.slug],
-      async (row) => await viewCluster(deps, row, organization.name),
-    );
-    return await reply.send({ items: await Promise.all(items), ...rest });
-  });
-
   app.get('/clusters/:cluster', { schema: show }, async (request, reply) => {
     const { organization } = adminOf(request);
     const row = await requireCluster(deps.store.db, organization.id, request.params.cluster);
-    return await reply.send(await viewCluster(deps, row, organization.name));
+    const answer = await viewCluster(deps, row, organization.name);
+    return await sendTagged(request, reply, { editable: editableOf(row), answer });
   });
 
   app.patch('/clusters/:cluster', { schema: patch, preValidation: refuseFixedFields }, async (request, reply) => {
@@ -99,6 +83,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     refuseOperatorVersion(request.body.operatorVersion);
     const { id, changed } = await deps.store.write(async (trx) => {
       const row = await requireCluster(trx, organization.id, request.params.cluster);
+      requireMatch(request, editableOf(row), `cluster ${row.slug}`);
       if (request.body.git !== undefined) refuseWithoutGit(row);
       const named = request.body.allowedOperationTemplates;
       if (named !== undefined) await requireProjectable(trx, organization.id, named);
@@ -107,6 +92,7 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
       if (Object.keys(change).length === 0) return { id: row.id, changed: false };
       if (change.require_client_certificate === 1) await refuseUnseenCertificate(trx, row);
       await changeCluster(trx, row.id, change);
+      if (change.labels !== undefined) await putClusterLabels(trx, row, labelsOf({ labels: change.labels }));
       await raiseConfigRevision(trx, row.id);
       await appendAudit(trx, {
         organizationId: organization.id,
@@ -163,7 +149,8 @@ export function clusterRoutes(app: HttpServer, deps: AdminDeps): void {
     const named = request.body.allowedOperationTemplates ?? [];
     const warnings = await unknownTemplateWarnings(deps.store.db, organization.id, named);
     const view = await viewCluster(deps, row, organization.name);
-    return await reply.send(warnings.length === 0 ? view : { ...view, warnings });
+    const answer = warnings.length === 0 ? view : { ...view, warnings };
+    return await sendTagged(request, reply, { editable: editableOf(row), answer });
   });
 }
 
@@ -197,6 +184,7 @@ function changeOf(row: ClusterRow, body: PatchCluster, settings: OrganizationSet
   const json = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
   const wanted: Record<keyof ClusterChange, string | number | null | undefined> = {
     display_name: body.displayName,
+    labels: body.labels === undefined ? undefined : labelsText(changeLabels(labelsOf(row), body.labels)),
     allowed_namespaces: json(body.allowedNamespaces),
     allowed_catalog_entries: json(body.allowedCatalogEntries),
     allowed_operation_templates: json(body.allowedOperationTemplates),

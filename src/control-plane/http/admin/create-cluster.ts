@@ -5,12 +5,14 @@ import { isClusterId, newClusterId } from '../../../protocol/ids.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { hashToken, mintToken } from '../../../protocol/token.ts';
 import type { Secret } from '../../../runtime/secret.ts';
+import { changeLabels } from '../../cluster-label-change.ts';
 import { DEFAULT_SECURITY } from '../../cluster-settings.ts';
 import { effectiveIntervals, findSettings } from '../../organization-settings.ts';
 import { requireProjectable } from '../../projected-templates.ts';
 import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { expireRegistrationTokens, findDeletedCluster } from '../../store/cluster-admin.ts';
+import { labelsText, putClusterLabels } from '../../store/cluster-labels.ts';
 import { insertPendingCluster } from '../../store/clusters.ts';
 import { insertPushCredential, type NewPushCredential } from '../../store/push-credentials.ts';
 import { newPushCredential } from '../../push/push-access.ts';
@@ -58,6 +60,7 @@ export async function createCluster(
   body: CreateCluster,
 ): Promise<CreatedCluster> {
   refuseContradictions(body);
+  changeLabels({}, body.labels ?? {});
   const id = newClusterId(deps.randomBytes);
   const pushCredential = await readPush(deps, admin, id, body);
   const { repository: _, ...git } = body.git ?? {};
@@ -145,6 +148,7 @@ async function insertCluster(
   const at = deps.clock.now().toISOString();
   await refuseSpentSlug(trx, admin.organization.id, body.slug);
   const settings = await findSettings(trx, admin.organization.id);
+  const labels = body.labels ?? {};
   const ownIntervals = changeIntervals({}, body.intervals);
   const repository =
     repositoryName === undefined
@@ -155,6 +159,7 @@ async function insertCluster(
     organization_id: admin.organization.id,
     slug: body.slug,
     display_name: body.displayName,
+    labels: labelsText(labels),
     connectivity_mode: body.connectivityMode ?? 'pull',
     allowed_namespaces: JSON.stringify(body.allowedNamespaces),
     allowed_catalog_entries: JSON.stringify(body.allowedCatalogEntries),
@@ -167,6 +172,7 @@ async function insertCluster(
     git_settings: gitSettings,
     created_at: at,
   });
+  await putClusterLabels(trx, row, labels);
   if (pushCredential !== undefined) await insertPushCredential(trx, pushCredential, 'current');
   const registration = await issueRegistrationToken(trx, deps, row.id, admin.name);
   await appendAudit(trx, {

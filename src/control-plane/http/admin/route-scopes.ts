@@ -8,6 +8,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'GET /admin-tokens': 'read',
   'POST /admin-tokens': 'organization',
   'DELETE /admin-tokens/:token': 'organization',
+  'GET /applications': 'read',
   'GET /approvals': 'read',
   'GET /approvals/:approval': 'read',
   'GET /audit': 'read',
@@ -32,6 +33,8 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'GET /clusters/:cluster': 'read',
   'PATCH /clusters/:cluster': 'clusters',
   'DELETE /clusters/:cluster': 'clusters',
+  'GET /clusters/:cluster/applications': 'read',
+  'GET /clusters/:cluster/applications/:namespace/:name': 'read',
   'POST /clusters/:cluster/accept-removals': 'clusters',
   'GET /clusters/:cluster/conditions': 'read',
   'POST /clusters/:cluster/disable': 'clusters',
@@ -108,6 +111,16 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'POST /repositories/:name/layout': 'repositories',
   'POST /repositories/:name/probe': 'repositories',
   'POST /repositories/:name/read-credential': 'repositories',
+  'GET /fleet': 'read',
+  'GET /intents': 'read',
+  'GET /jobs': 'read',
+  'GET /operations': 'read',
+  'GET /saved-filters': 'read',
+  'GET /saved-filters/:name': 'read',
+  // Nobody needs more to keep his or her own view of what may be seen.
+  'PUT /saved-filters/:name': 'read',
+  'DELETE /saved-filters/:name': 'read',
+  'GET /search': 'read',
 };
 
 /** `undefined`: there is no row. `HEAD` needs what `GET` needs. */

@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Migration } from './migration.ts';
+import { applicationRows } from './application-rows.ts';
 import { index, table } from './table.ts';
 
 /** Who may do what, what people come back to, and what lists are asked by at 10,000 clusters and 100,000 intents. */
@@ -53,7 +54,9 @@ async function changes(db: Kysely<unknown>): Promise<void> {
 }
 
 async function lists(db: Kysely<unknown>): Promise<void> {
-  await db.schema.alterTable('clusters').addColumn('labels', 'text').execute();
+  for (const column of ['labels', 'reported_fault']) {
+    await db.schema.alterTable('clusters').addColumn(column, 'text').execute();
+  }
   await table(db, 'cluster_labels', 'organization_id cluster_id name value', '')
     .addPrimaryKeyConstraint('cluster_labels_pk', ['cluster_id', 'name'])
     .addForeignKeyConstraint('cluster_labels_cluster', ['cluster_id'], 'clusters', ['id'])
@@ -64,5 +67,44 @@ async function lists(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('saved_filters_pk', ['organization_id', 'owner', 'name'])
     .addForeignKeyConstraint('saved_filters_org', ['organization_id'], 'organizations', ['id'])
     .execute();
-  await index(db, 'intents', ['organization_id', 'accepted_at', 'id']);
+  await intentColumns(db);
+  for (const columns of [[], ['state'], ['requested_by'], ['target_kind']]) {
+    await index(db, 'intents', ['organization_id', ...columns, 'accepted_at', 'id']);
+  }
+  await index(db, 'intents', ['organization_id', 'target_kind', 'name']);
+  await index(db, 'receipts', ['commit_id']);
+  await jobsOfOrganizations(db);
+  await applicationRows(db);
+}
+
+/** Out of the records of intents, so that lists need not read those. */
+async function intentColumns(db: Kysely<unknown>): Promise<void> {
+  for (const column of ['chart_version', 'operation_template']) {
+    await db.schema.alterTable('intents').addColumn(column, 'text').execute();
+  }
+  for (let after = ''; ;) {
+    const { rows } = await sql<{ readonly id: string; readonly record: string }>`
+      SELECT id, record FROM intents WHERE id > ${after} ORDER BY id LIMIT 500`.execute(db);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    for (const { id, record } of rows) {
+      const { chartVersion, operationTemplate } = JSON.parse(record) as Record<string, unknown>;
+      const [version, template] = [chartVersion, operationTemplate].map((one) =>
+        typeof one === 'string' ? one : null,
+      );
+      await sql`UPDATE intents SET chart_version = ${version}, operation_template = ${template} WHERE id = ${id}`.execute(
+        db,
+      );
+    }
+    after = last.id;
+  }
+}
+
+async function jobsOfOrganizations(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('jobs').addColumn('organization_id', 'text').execute();
+  await sql`UPDATE jobs SET organization_id = (SELECT organization_id FROM clusters WHERE clusters.id = jobs.cluster_id)`.execute(
+    db,
+  );
+  await index(db, 'jobs', ['organization_id', 'created_at', 'id']);
+  await index(db, 'jobs', ['organization_id', 'state', 'created_at', 'id']);
 }
