@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { canonicalJson } from '../../../protocol/canonical-json.ts';
 import { refusal } from '../../../protocol/parse.ts';
@@ -8,6 +9,9 @@ import { refusal } from '../../../protocol/parse.ts';
 const PART_LENGTH = 16;
 const TAG = /^"([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{16})"$/;
 const MAX_TAGS = 16;
+
+/** 304: the answer that a read of somebody who has it gets. */
+export const NotModified = Type.Null({ description: 'It is what If-None-Match names.' });
 
 type Headers = Pick<FastifyRequest, 'headers'>;
 

@@ -15,6 +15,7 @@ import { answerOf, answers, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import { changeIntervals, IntervalsAnswer, IntervalsChange, viewIntervals } from './intervals-change.ts';
 
 const PatchOrganization = Type.Object(
@@ -37,7 +38,7 @@ const show = {
   tags: ['organization'],
   operationId: 'getOrganization',
   summary: "The caller's own organization, and what its clusters follow",
-  response: answers({ 200: OrganizationAnswer }),
+  response: answers({ 200: OrganizationAnswer, 304: NotModified }),
 };
 const patch = {
   tags: ['organization'],
@@ -51,13 +52,14 @@ const patch = {
 export function organizationRoutes(app: HttpServer, deps: AdminDeps): void {
   app.get('/organization', { schema: show }, async (request, reply) => {
     const row = await requireOrganization(deps.store.db, adminOf(request).organization.id);
-    return await reply.send(viewOrganization(row));
+    return await sendTagged(request, reply, { editable: settingsOf(row), answer: viewOrganization(row) });
   });
 
   app.patch('/organization', { schema: patch }, async (request, reply) => {
     const { organization, name } = adminOf(request);
     const changed = await deps.store.write(async (trx) => {
       const row = await requireOrganization(trx, organization.id);
+      requireMatch(request, settingsOf(row), 'the organization');
       const settings = changeSettings(settingsOf(row), request.body);
       const text = JSON.stringify(settings);
       if (text === (row.settings ?? '{}')) return [];
@@ -73,7 +75,8 @@ export function organizationRoutes(app: HttpServer, deps: AdminDeps): void {
       return await followSettings(trx, row.id, settings);
     });
     for (const id of changed) deps.wakeups.notify(configTopic(id));
-    return await reply.send(viewOrganization(await requireOrganization(deps.store.db, organization.id)));
+    const row = await requireOrganization(deps.store.db, organization.id);
+    return await sendTagged(request, reply, { editable: settingsOf(row), answer: viewOrganization(row) });
   });
 }
 
