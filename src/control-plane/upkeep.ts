@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { trimChanges } from './changes/change-retention.ts';
 import { renewalThreshold, type GitSources } from './git/git-source.ts';
 import { keepJobs } from './jobs/job-upkeep.ts';
 import { repeat } from './repeat.ts';
@@ -63,5 +64,6 @@ export class Upkeep {
     }
     await keepJobs(this.#deps);
     await this.#retention.turn();
+    await trimChanges(this.#deps);
   }
 }
