@@ -13,6 +13,7 @@ import { findRepositoryById } from '../store/repositories.ts';
 import type { RepositoryRow } from '../store/schema.ts';
 import { PROPOSALS_TOPIC } from '../topics.ts';
 import type { Wakeups } from '../wakeups.ts';
+import { answerOf, answers } from './openapi/answers.ts';
 import type { HttpServer } from './server.ts';
 
 /** An event of a pull request is about 30 KB, more with a long description; events of pushes are of no interest. */
@@ -21,6 +22,16 @@ const MAX_BODY = 1024 * 1024;
 const MAX_REMEMBERED = 2000;
 
 const WebhookParams = Type.Object({ repositoryId: Type.String({ minLength: 1, maxLength: 64 }) });
+
+const SCHEMA = {
+  tags: ['webhooks'],
+  operationId: 'receiveGitHostWebhook',
+  summary: 'A Git host says that a pull or merge request has changed; signed as the host signs',
+  params: WebhookParams,
+  response: answers({
+    200: answerOf('WebhookReceiptAnswer', { looked: Type.Boolean({ description: 'whether a proposal is looked at' }) }),
+  }),
+};
 
 export interface GitHostWebhookDeps {
   readonly store: Store;
@@ -48,31 +59,27 @@ export function gitHostWebhookRoutes(app: HttpServer, deps: GitHostWebhookDeps):
       async (_: unknown, body: Buffer) => body,
     );
 
-    scope.post(
-      '/webhooks/git/:repositoryId',
-      { schema: { params: WebhookParams }, bodyLimit: MAX_BODY },
-      async (request, reply) => {
-        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-        const row = await findRepositoryById(store.db, request.params.repositoryId);
-        const expected = row === undefined ? undefined : await verified(deps, row, request, body);
-        if (row?.host === undefined || row.host === null || expected === undefined) {
-          logger.info(
-            { requestId: request.id, repositoryId: row?.id },
-            'a delivery without a valid signature was refused',
-          );
-          throw new AppError('invalid_signature', "the delivery is not signed with this repository's webhook secret");
-        }
-        const event = readWebhook(row.host, request.headers['content-type'], body);
-        if (event.repository.toLowerCase() !== expected.toLowerCase()) {
-          throw new AppError('forbidden', 'the delivery is about another repository than the one of this address');
-        }
-        const { number } = event;
-        if (number === undefined || !isFirst(remembered, request, body)) return await reply.send({ looked: false });
-        const looked = await store.write(async (trx) => await lookAtRequest(trx, row.id, number));
-        if (looked) wakeups.notify(PROPOSALS_TOPIC);
-        return await reply.send({ looked });
-      },
-    );
+    scope.post('/webhooks/git/:repositoryId', { schema: SCHEMA, bodyLimit: MAX_BODY }, async (request, reply) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+      const row = await findRepositoryById(store.db, request.params.repositoryId);
+      const expected = row === undefined ? undefined : await verified(deps, row, request, body);
+      if (row?.host === undefined || row.host === null || expected === undefined) {
+        logger.info(
+          { requestId: request.id, repositoryId: row?.id },
+          'a delivery without a valid signature was refused',
+        );
+        throw new AppError('invalid_signature', "the delivery is not signed with this repository's webhook secret");
+      }
+      const event = readWebhook(row.host, request.headers['content-type'], body);
+      if (event.repository.toLowerCase() !== expected.toLowerCase()) {
+        throw new AppError('forbidden', 'the delivery is about another repository than the one of this address');
+      }
+      const { number } = event;
+      if (number === undefined || !isFirst(remembered, request, body)) return await reply.send({ looked: false });
+      const looked = await store.write(async (trx) => await lookAtRequest(trx, row.id, number));
+      if (looked) wakeups.notify(PROPOSALS_TOPIC);
+      return await reply.send({ looked });
+    });
   });
 }
 

@@ -17,7 +17,7 @@ export function gitRoutes(app: HttpServer, deps: { readonly host: EmbeddedHost }
       await deps.host.handle(request.raw, reply.raw);
     });
     // Answered above; the route is there so that the hook runs.
-    git.all('/git/*', async () => undefined);
+    git.all('/git/*', { schema: { hide: true } }, async () => undefined);
   });
 }
 

@@ -5,6 +5,7 @@ import { AppError } from '../../protocol/app-error.ts';
 import { INSTALL_PATHS, type InstallLinks } from '../install-links.ts';
 import { findCluster } from '../store/clusters.ts';
 import type { Store } from '../store/open-store.ts';
+import { answers } from './openapi/answers.ts';
 import type { HttpServer } from './server.ts';
 
 const SignedQuery = Type.Object(
@@ -27,6 +28,25 @@ export interface InstallRoutesDeps {
   readonly operatorImage: string | undefined;
 }
 
+const yaml = {
+  description: 'What kubectl apply -f takes.',
+  content: { 'application/yaml': { schema: Type.String() } },
+};
+const CRDS = {
+  tags: ['install'],
+  operationId: 'getInstallCrds',
+  summary: 'The custom resource definitions, by a signed link',
+  querystring: SignedQuery,
+  response: answers({ 200: yaml }),
+};
+const OPERATOR = {
+  tags: ['install'],
+  operationId: 'getInstallOperator',
+  summary: 'The operator for one cluster, by a signed link',
+  querystring: SignedQuery,
+  response: answers({ 200: yaml }),
+};
+
 /**
  * `GET /install/crds.yaml`, `/install/operator.yaml`: what `kubectl apply -f` takes, by a signed link and without a
  * credential. No answer ever holds a token: the registration token reaches the cluster in a Secret.
@@ -39,12 +59,12 @@ export function installRoutes(app: HttpServer, deps: InstallRoutesDeps): void {
       reply.header('cache-control', 'no-store');
     });
 
-    scope.get(INSTALL_PATHS.crds, { schema: { querystring: SignedQuery } }, async (request, reply) => {
+    scope.get(INSTALL_PATHS.crds, { schema: CRDS }, async (request, reply) => {
       deps.links.verify(INSTALL_PATHS.crds, request.query);
       return await reply.type(YAML_MEDIA_TYPE).serializer(asText).send(crds);
     });
 
-    scope.get(INSTALL_PATHS.operator, { schema: { querystring: SignedQuery } }, async (request, reply) => {
+    scope.get(INSTALL_PATHS.operator, { schema: OPERATOR }, async (request, reply) => {
       deps.links.verify(INSTALL_PATHS.operator, request.query);
       const cluster = await findCluster(deps.store.db, request.query.cluster);
       if (cluster === undefined) throw new AppError('not_found', 'the cluster of this link is gone');

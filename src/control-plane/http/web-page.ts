@@ -51,10 +51,10 @@ export function pageRoutes(app: HttpServer): void {
         .header('x-content-type-options', 'nosniff')
         .header('referrer-policy', 'no-referrer');
     });
-    if (files.size === 0) scope.get('/', async (_request, reply) => await notBuilt(reply));
+    if (files.size === 0) scope.get('/', { schema: { hide: true } }, async (_request, reply) => await notBuilt(reply));
     for (const [path, file] of files) {
       const lifetime = path === '/' ? 'no-cache' : FOR_EVER;
-      scope.get(path, async (request, reply) => {
+      scope.get(path, { schema: { hide: true } }, async (request, reply) => {
         reply.header('cache-control', lifetime);
         return await send(request, reply, file);
       });

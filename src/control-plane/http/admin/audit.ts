@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { ResourceRef } from '../../../protocol/condition.ts';
 import { listAudit } from '../../store/audit-pages.ts';
+import { answerOf, answers, oneOf, pageOf, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -18,9 +19,32 @@ const AuditQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const AuditAnswer = answerOf('AuditAnswer', {
+  id: Type.Integer(),
+  at: Time,
+  source: oneOf(['agent', 'user']),
+  kind: Type.String(),
+  clusterId: Type.Optional(Type.String()),
+  actor: Type.Optional(Type.String()),
+  summary: Type.String(),
+  reason: Type.Optional(Type.String()),
+  resourceRef: Type.Optional(
+    Type.Object({ kind: Type.String(), namespace: Type.Optional(Type.String()), name: Type.String() }),
+  ),
+  intentId: Type.Optional(Type.String()),
+});
+
+const list = {
+  tags: ['audit'],
+  operationId: 'listAudit',
+  summary: 'Who did what, the newest first',
+  querystring: AuditQuery,
+  response: answers({ 200: pageOf(AuditAnswer) }),
+};
+
 /** `GET /audit?cluster=&source=&kind=`, the newest first. */
 export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.get('/audit', { schema: { querystring: AuditQuery } }, async (request, reply) => {
+  app.get('/audit', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const { cluster, source, kind } = request.query;
     const clusterId =

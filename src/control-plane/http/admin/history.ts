@@ -11,12 +11,14 @@ import type { GitCommit } from '../../history/git-commit.ts';
 import { findDeletedCluster } from '../../store/cluster-admin.ts';
 import { findRepository } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
+import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { commitStory, signatureOf, viewCommit } from './commit-view.ts';
 import { requireCluster } from './named-cluster.ts';
 import { cursorAfter, PageQuery, readPage } from './page.ts';
+import { BlameAnswer, CommitPageAnswer, DiffAnswer, WholeCommitAnswer } from './history-answers.ts';
 
 const RepositoryParams = Type.Object({ name: EntryName });
 /** `HEAD`, the branch's name, an id or its beginning: which of them is judged with the repository at hand. */
@@ -47,6 +49,38 @@ const BlameQuery = Type.Object(
 );
 const MAX_SKIP = 10_000_000;
 
+const listCommits = {
+  tags: ['history'],
+  operationId: 'listCommits',
+  summary: 'Commits of a repository, the newest first',
+  params: RepositoryParams,
+  querystring: CommitsQuery,
+  response: answers({ 200: CommitPageAnswer }),
+};
+const showCommit = {
+  tags: ['history'],
+  operationId: 'getCommit',
+  summary: 'One commit, what it changed and what became of its intent',
+  params: CommitParams,
+  response: answers({ 200: WholeCommitAnswer }),
+};
+const diff = {
+  tags: ['history'],
+  operationId: 'getDiff',
+  summary: 'What differs between two commits',
+  params: RepositoryParams,
+  querystring: DiffQuery,
+  response: answers({ 200: DiffAnswer }),
+};
+const blame = {
+  tags: ['history'],
+  operationId: 'getBlame',
+  summary: "Which commit brought each line of an object's file",
+  params: RepositoryParams,
+  querystring: BlameQuery,
+  response: answers({ 200: BlameAnswer }),
+};
+
 /**
  * History of a repository: `GET /repositories/{name}/commits`, `…/commits/{id}`, `…/diff`, `…/blame`. It is Git's own word;
  * what the control plane knows of an intent stands beside it.
@@ -64,26 +98,22 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
     return await describeCommits(db, organizationId, commits, signers);
   };
 
-  app.get(
-    '/repositories/:name/commits',
-    { schema: { params: RepositoryParams, querystring: CommitsQuery } },
-    async (request, reply) => {
-      const { repository, organizationId } = await repositoryOf(request, request.params.name);
-      const page = readPage(request.query, 'sn');
-      const after = readPosition(page.after);
-      const paths = await pathsOf(deps, repository, request.query);
-      const limit = page.limit + 1;
-      const { tip, commits } = await deps.history.commits(repository.id, { paths, limit, after });
-      const shown = await describe(organizationId, commits.slice(0, page.limit));
-      const next = cursorAfter([tip, (after?.skip ?? 0) + page.limit]);
-      return await reply.send({
-        items: shown.map(viewCommit),
-        ...(commits.length > page.limit ? { nextCursor: next } : {}),
-      });
-    },
-  );
+  app.get('/repositories/:name/commits', { schema: listCommits }, async (request, reply) => {
+    const { repository, organizationId } = await repositoryOf(request, request.params.name);
+    const page = readPage(request.query, 'sn');
+    const after = readPosition(page.after);
+    const paths = await pathsOf(deps, repository, request.query);
+    const limit = page.limit + 1;
+    const { tip, commits } = await deps.history.commits(repository.id, { paths, limit, after });
+    const shown = await describe(organizationId, commits.slice(0, page.limit));
+    const next = cursorAfter([tip, (after?.skip ?? 0) + page.limit]);
+    return await reply.send({
+      items: shown.map(viewCommit),
+      ...(commits.length > page.limit ? { nextCursor: next } : {}),
+    });
+  });
 
-  app.get('/repositories/:name/commits/:commit', { schema: { params: CommitParams } }, async (request, reply) => {
+  app.get('/repositories/:name/commits/:commit', { schema: showCommit }, async (request, reply) => {
     const { repository, organizationId } = await repositoryOf(request, request.params.name);
     const id = namedCommit(request.params.commit, repository, '/commit');
     const found = await deps.history.commit(repository.id, id);
@@ -98,37 +128,29 @@ export function historyRoutes(app: HttpServer, deps: AdminDeps): void {
     });
   });
 
-  app.get(
-    '/repositories/:name/diff',
-    { schema: { params: RepositoryParams, querystring: DiffQuery } },
-    async (request, reply) => {
-      const { repository } = await repositoryOf(request, request.params.name);
-      const { cluster } = request.query;
-      const from = namedCommit(request.query.from, repository, '/from');
-      const to = namedCommit(request.query.to, repository, '/to');
-      const paths = await pathsOf(deps, repository, cluster === undefined ? {} : { cluster });
-      const diff = await deps.history.diff(repository.id, { from, to, paths });
-      if (diff === undefined) throw new AppError('not_found', `there is no commit ${from}, or no ${to}`);
-      return await reply.send(diff);
-    },
-  );
+  app.get('/repositories/:name/diff', { schema: diff }, async (request, reply) => {
+    const { repository } = await repositoryOf(request, request.params.name);
+    const { cluster } = request.query;
+    const from = namedCommit(request.query.from, repository, '/from');
+    const to = namedCommit(request.query.to, repository, '/to');
+    const paths = await pathsOf(deps, repository, cluster === undefined ? {} : { cluster });
+    const found = await deps.history.diff(repository.id, { from, to, paths });
+    if (found === undefined) throw new AppError('not_found', `there is no commit ${from}, or no ${to}`);
+    return await reply.send(found);
+  });
 
-  app.get(
-    '/repositories/:name/blame',
-    { schema: { params: RepositoryParams, querystring: BlameQuery } },
-    async (request, reply) => {
-      const { repository, organizationId } = await repositoryOf(request, request.params.name);
-      const { cluster, namespace, name, kind = APPLICATION_INSTANCE_KIND } = request.query;
-      const row = await requireCluster(db, organizationId, cluster);
-      const path = `${clusterDirectory(repository.layout, row.slug)}/${manifestPathFor({ kind, namespace, name })}`;
-      const blame = row.repository_id === repository.id ? await deps.history.blame(repository.id, path) : undefined;
-      if (blame === undefined)
-        throw new AppError('not_found', `there is no ${path} in repository ${request.params.name}`);
-      const commits = await describe(organizationId, [...blame.commits.values()]);
-      const lines = blame.lines.map(({ commit, text }, index) => ({ line: index + 1, commit, text }));
-      return await reply.send({ path, lines, commits: commits.map(viewCommit) });
-    },
-  );
+  app.get('/repositories/:name/blame', { schema: blame }, async (request, reply) => {
+    const { repository, organizationId } = await repositoryOf(request, request.params.name);
+    const { cluster, namespace, name, kind = APPLICATION_INSTANCE_KIND } = request.query;
+    const row = await requireCluster(db, organizationId, cluster);
+    const path = `${clusterDirectory(repository.layout, row.slug)}/${manifestPathFor({ kind, namespace, name })}`;
+    const blamed = row.repository_id === repository.id ? await deps.history.blame(repository.id, path) : undefined;
+    if (blamed === undefined)
+      throw new AppError('not_found', `there is no ${path} in repository ${request.params.name}`);
+    const commits = await describe(organizationId, [...blamed.commits.values()]);
+    const lines = blamed.lines.map(({ commit, text }, index) => ({ line: index + 1, commit, text }));
+    return await reply.send({ path, lines, commits: commits.map(viewCommit) });
+  });
 }
 
 /** `HEAD` for the tip of the branch, else what Git can look up as an id and as nothing else. */

@@ -13,51 +13,82 @@ import { deleteRepository } from '../../git-hosts/delete-repository.ts';
 import { PutCredentials, PutRepository } from '../../git-hosts/repository-request.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { storeProbe } from '../../store/repository-admin.ts';
+import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { bodyMayBeAbsent, NoBody } from './named-cluster.ts';
-import { viewRepository } from './repository-view.ts';
+import { ChangedRepositoryAnswer, RepositoryAnswer, viewRepository } from './repository-view.ts';
 
 const RepositoryParams = Type.Object({ name: EntryName });
 
+const show = {
+  tags: ['repositories'],
+  operationId: 'getRepository',
+  summary: 'One repository',
+  params: RepositoryParams,
+  response: answers({ 200: RepositoryAnswer }),
+};
+const put = {
+  tags: ['repositories'],
+  operationId: 'putRepository',
+  summary: 'Adds or changes a repository of another Git host',
+  params: RepositoryParams,
+  body: PutRepository,
+  response: answers({ 200: ChangedRepositoryAnswer, 201: ChangedRepositoryAnswer }),
+};
+const replace = {
+  tags: ['repositories'],
+  operationId: 'replaceRepositoryCredentials',
+  summary: 'Replaces what a repository of another Git host is written and read with',
+  params: RepositoryParams,
+  body: PutCredentials,
+  response: answers({ 200: ChangedRepositoryAnswer }),
+};
+const remove = {
+  tags: ['repositories'],
+  operationId: 'deleteRepository',
+  summary: 'Deletes the record of a repository that nothing uses',
+  params: RepositoryParams,
+  response: answers({ 204: NoAnswer }),
+};
+const probe = {
+  tags: ['repositories'],
+  operationId: 'probeRepository',
+  summary: 'Tries whether a repository can be written and read, and leaves no trace',
+  params: RepositoryParams,
+  body: NoBody,
+  response: answers({ 200: RepositoryAnswer }),
+};
+
 /** `GET`, `PUT`, `DELETE /repositories/{name}`; `PUT …/credentials`; `POST …/probe`: repositories of other Git hosts. */
 export function hostRepositoryRoutes(app: HttpServer, deps: AdminDeps): void {
-  const params = { schema: { params: RepositoryParams } };
   const changed = ({ row, webhookSecret }: ChangedRepository) => ({
     repository: viewRepository(row, deps.baseUrl()),
     ...(webhookSecret === undefined ? {} : { webhookSecret: webhookSecret.expose() }),
   });
 
-  app.get('/repositories/:name', params, async (request, reply) => {
+  app.get('/repositories/:name', { schema: show }, async (request, reply) => {
     const row = await requireRepository(deps, adminOf(request), request.params.name);
     return await reply.send(viewRepository(row, deps.baseUrl()));
   });
 
-  app.put(
-    '/repositories/:name',
-    { schema: { params: RepositoryParams, body: PutRepository } },
-    async (request, reply) => {
-      const done = await putRepository(deps, adminOf(request), request.params.name, request.body, app.closing);
-      return await reply.code(done.isNew ? 201 : 200).send(changed(done));
-    },
-  );
+  app.put('/repositories/:name', { schema: put }, async (request, reply) => {
+    const done = await putRepository(deps, adminOf(request), request.params.name, request.body, app.closing);
+    return await reply.code(done.isNew ? 201 : 200).send(changed(done));
+  });
 
-  app.put(
-    '/repositories/:name/credentials',
-    { schema: { params: RepositoryParams, body: PutCredentials } },
-    async (request, reply) => {
-      const done = await replaceCredentials(deps, adminOf(request), request.params.name, request.body, app.closing);
-      return await reply.send(changed(done));
-    },
-  );
+  app.put('/repositories/:name/credentials', { schema: replace }, async (request, reply) => {
+    const done = await replaceCredentials(deps, adminOf(request), request.params.name, request.body, app.closing);
+    return await reply.send(changed(done));
+  });
 
-  app.delete('/repositories/:name', params, async (request, reply) => {
+  app.delete('/repositories/:name', { schema: remove }, async (request, reply) => {
     await deleteRepository(deps, adminOf(request), request.params.name);
     return await reply.code(204).send();
   });
 
-  const options = { schema: { params: RepositoryParams, body: NoBody }, preValidation: bodyMayBeAbsent };
+  const options = { schema: probe, preValidation: bodyMayBeAbsent };
   app.post('/repositories/:name/probe', options, async (request, reply) => {
     const admin = adminOf(request);
     const row = await requireRepository(deps, admin, request.params.name);

@@ -8,6 +8,7 @@ import type { AdminIdentity } from '../../store/admin-tokens.ts';
 import { findOrganization } from '../../store/organizations.ts';
 import { listRecoverableValues } from '../../store/recovery-values.ts';
 import type { Database } from '../../store/schema.ts';
+import { answerOf, answers, NoAnswer, orNull, pageOf } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -16,16 +17,61 @@ import { answerPage, PageQuery, readPage } from './page.ts';
 
 const RecoveryKeyBody = Type.Object({ publicKey: PublicJwk }, { additionalProperties: false });
 
+const RecoveryKeyAnswer = answerOf('RecoveryKeyAnswer', { recoveryKey: orNull(PublicJwk) });
+const RecoveryValuesAnswer = answerOf('RecoveryValuesAnswer', {
+  clusterId: Type.String(),
+  publicKey: orNull(PublicJwk),
+  recoveryKey: orNull(PublicJwk),
+  ...pageOf(
+    answerOf('RecoverableValuesAnswer', {
+      id: Type.String({ description: 'of the intent' }),
+      namespace: Type.String(),
+      name: Type.String(),
+      generation: Type.Integer(),
+      sealedValues: Type.String({ description: "to the cluster's key" }),
+      recoveryValues: Type.Optional(Type.String({ description: 'the same to the recovery key' })),
+    }),
+  ).properties,
+});
+
+const show = {
+  tags: ['organization'],
+  operationId: 'getRecoveryKey',
+  summary: 'The public half of the key that secret values are sealed to besides',
+  response: answers({ 200: RecoveryKeyAnswer }),
+};
+const put = {
+  tags: ['organization'],
+  operationId: 'setRecoveryKey',
+  summary: 'Seals secret values that are accepted from now on to this key too',
+  body: RecoveryKeyBody,
+  response: answers({ 200: RecoveryKeyAnswer }),
+};
+const remove = {
+  tags: ['organization'],
+  operationId: 'deleteRecoveryKey',
+  summary: 'Seals secret values to their cluster alone from now on',
+  response: answers({ 204: NoAnswer }),
+};
+const values = {
+  tags: ['clusters'],
+  operationId: 'listRecoveryValues',
+  summary: 'Sealed values of a cluster, for servicectl reseal',
+  params: ClusterParams,
+  querystring: PageQuery,
+  response: answers({ 200: RecoveryValuesAnswer }),
+};
+
 /**
  * `GET`, `PUT`, `DELETE /organization/recovery-key`: the public half of the key that secret values are sealed to besides
  * their cluster's. `GET /clusters/{id}/recovery-values`: what `servicectl reseal` opens with the private half.
  */
 export function recoveryKeyRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.get('/organization/recovery-key', async (request, reply) => {
+  app.get('/organization/recovery-key', { schema: show }, async (request, reply) => {
     return await reply.send(await viewKey(deps.store.db, adminOf(request)));
   });
 
-  app.put('/organization/recovery-key', { schema: { body: RecoveryKeyBody } }, async (request, reply) => {
+  app.put('/organization/recovery-key', { schema: put }, async (request, reply) => {
     const admin = adminOf(request);
     const { publicKey } = request.body;
     assertPublicKey(publicKey);
@@ -37,31 +83,27 @@ export function recoveryKeyRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send(await viewKey(deps.store.db, admin));
   });
 
-  app.delete('/organization/recovery-key', async (request, reply) => {
+  app.delete('/organization/recovery-key', { schema: remove }, async (request, reply) => {
     const summary = 'recovery key removed: secret values accepted from now on are sealed to their cluster alone';
     await setKey(deps, adminOf(request), null, summary);
     return await reply.code(204).send();
   });
 
-  app.get(
-    '/clusters/:cluster/recovery-values',
-    { schema: { params: ClusterParams, querystring: PageQuery } },
-    async (request, reply) => {
-      const { organization } = adminOf(request);
-      const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
-      const page = readPage(request.query, 's');
-      const after = page.after === undefined ? undefined : String(page.after[0]);
-      const answer = await answerPage(
-        page,
-        async (limit) => await listRecoverableValues(deps.store.db, cluster.id, { limit, after }),
-        ({ id }) => [id],
-        (row) => row,
-      );
-      const { recoveryKey } = await viewKey(deps.store.db, adminOf(request));
-      const publicKey = cluster.public_key === null ? null : (JSON.parse(cluster.public_key) as unknown);
-      return await reply.send({ clusterId: cluster.id, publicKey, recoveryKey, ...answer });
-    },
-  );
+  app.get('/clusters/:cluster/recovery-values', { schema: values }, async (request, reply) => {
+    const { organization } = adminOf(request);
+    const cluster = await requireCluster(deps.store.db, organization.id, request.params.cluster);
+    const page = readPage(request.query, 's');
+    const after = page.after === undefined ? undefined : String(page.after[0]);
+    const answer = await answerPage(
+      page,
+      async (limit) => await listRecoverableValues(deps.store.db, cluster.id, { limit, after }),
+      ({ id }) => [id],
+      (row) => row,
+    );
+    const { recoveryKey } = await viewKey(deps.store.db, adminOf(request));
+    const publicKey = cluster.public_key === null ? null : (JSON.parse(cluster.public_key) as unknown);
+    return await reply.send({ clusterId: cluster.id, publicKey, recoveryKey, ...answer });
+  });
 }
 
 async function viewKey(db: Kysely<Database>, { organization }: AdminIdentity): Promise<{ recoveryKey: unknown }> {

@@ -1,6 +1,9 @@
-import type { EventSource } from '../../../protocol/event.ts';
+import { Type, type TObject } from 'typebox';
+import { Condition, ResourceRef, Timestamp } from '../../../protocol/condition.ts';
+import { EventSource } from '../../../protocol/event.ts';
 import { listEvents } from '../../store/events.ts';
 import { listResources, type ReportedResource, type ResourceKey } from '../../store/resource-pages.ts';
+import { answerOf, answers, ConditionAnswer, listOf, pageOf, ResourceRefAnswer, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -8,11 +11,44 @@ import { conditionOf, ifKnown } from './cluster-view.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
-const schema = { params: ClusterParams, querystring: PageQuery };
+/** As it was received: a report may say more than the protocol asks for. */
+const EventAnswer = answerOf('EventAnswer', {
+  eventKey: Type.String(),
+  kind: Type.String(),
+  resourceRef: asReceived(ResourceRef),
+  conditions: listOf(asReceived(Condition)),
+  timestamp: Type.Optional(Timestamp),
+  sequence: Type.Optional(Type.String()),
+  source: Type.Optional(asReceived(EventSource)),
+  receivedAt: Time,
+});
+const ResourceAnswer = answerOf('ResourceAnswer', {
+  resourceRef: ResourceRefAnswer,
+  conditions: listOf(ConditionAnswer),
+  source: Type.Optional(asReceived(EventSource)),
+  updatedAt: Time,
+});
+
+const events = {
+  tags: ['reports'],
+  operationId: 'listEvents',
+  summary: 'What the operator of a cluster reported, as received, the newest first',
+  params: ClusterParams,
+  querystring: PageQuery,
+  response: answers({ 200: pageOf(EventAnswer) }),
+};
+const conditions = {
+  tags: ['reports'],
+  operationId: 'listConditions',
+  summary: 'What the reports of a cluster amount to, by resource',
+  params: ClusterParams,
+  querystring: PageQuery,
+  response: answers({ 200: pageOf(ResourceAnswer) }),
+};
 
 /** `GET /clusters/{id}/events`: as received. `GET /clusters/{id}/conditions`: what they amount to, per resource. */
 export function reportRoutes(app: HttpServer, deps: AdminDeps): void {
-  app.get('/clusters/:cluster/events', { schema }, async (request, reply) => {
+  app.get('/clusters/:cluster/events', { schema: events }, async (request, reply) => {
     const cluster = await requireCluster(deps.store.db, adminOf(request).organization.id, request.params.cluster);
     const page = readPage(request.query, 'n');
     const before = page.after === undefined ? {} : { before: Number(page.after[0]) };
@@ -25,7 +61,7 @@ export function reportRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send(answer);
   });
 
-  app.get('/clusters/:cluster/conditions', { schema }, async (request, reply) => {
+  app.get('/clusters/:cluster/conditions', { schema: conditions }, async (request, reply) => {
     const cluster = await requireCluster(deps.store.db, adminOf(request).organization.id, request.params.cluster);
     const page = readPage(request.query, 'ssss');
     const after = page.after as ResourceKey | undefined;
@@ -37,6 +73,10 @@ export function reportRoutes(app: HttpServer, deps: AdminDeps): void {
     );
     return await reply.send(answer);
   });
+}
+
+function asReceived<T extends TObject>(schema: T) {
+  return Type.Object(schema.properties, { additionalProperties: true });
 }
 
 function viewEvent(row: Awaited<ReturnType<typeof listEvents>>[number]) {

@@ -6,12 +6,13 @@ import { appendAudit } from '../../store/audit.ts';
 import { insertGitCredential, mintGitCredential } from '../../store/git-credentials.ts';
 import { findRepository, hostedName, listRepositories, localName } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
+import { answerOf, answers, pageOf, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { bodyMayBeAbsent } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
-import { viewRepository } from './repository-view.ts';
+import { RepositoryAnswer, repositoryProperties, viewRepository } from './repository-view.ts';
 
 const DEFAULT_LIFETIME_SECONDS = 24 * 60 * 60;
 const MAX_LIFETIME_SECONDS = 30 * 24 * 60 * 60;
@@ -22,11 +23,33 @@ const ReadCredentialRequest = Type.Object(
   { additionalProperties: false },
 );
 
+const ReadCredentialAnswer = answerOf('ReadCredentialAnswer', {
+  ...repositoryProperties,
+  username: Type.String(),
+  password: Type.String({ description: 'shown once' }),
+  expiresAt: Time,
+});
+const list = {
+  tags: ['repositories'],
+  operationId: 'listRepositories',
+  summary: 'Repositories, by name',
+  querystring: PageQuery,
+  response: answers({ 200: pageOf(RepositoryAnswer) }),
+};
+const issue = {
+  tags: ['repositories'],
+  operationId: 'issueReadCredential',
+  summary: 'A credential that reads a repository of the own Git host',
+  params: RepositoryParams,
+  body: ReadCredentialRequest,
+  response: answers({ 201: ReadCredentialAnswer }),
+};
+
 /** `GET /repositories`; `POST /repositories/{name}/read-credential`. */
 export function repositoryRoutes(app: HttpServer, deps: AdminDeps): void {
   const view = (row: RepositoryRow) => viewRepository(row, deps.baseUrl());
 
-  app.get('/repositories', { schema: { querystring: PageQuery } }, async (request, reply) => {
+  app.get('/repositories', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const page = readPage(request.query, 's');
     const after = page.after === undefined ? undefined : hostedName(organization, String(page.after[0]));
@@ -39,7 +62,7 @@ export function repositoryRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.send(answer);
   });
 
-  const options = { schema: { params: RepositoryParams, body: ReadCredentialRequest }, preValidation: bodyMayBeAbsent };
+  const options = { schema: issue, preValidation: bodyMayBeAbsent };
   app.post('/repositories/:name/read-credential', options, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const repository = await findRepository(deps.store.db, organization, request.params.name);

@@ -4,6 +4,7 @@ import { EntryName } from '../../../protocol/names.ts';
 import { keepsLayout, whyGivenUp } from '../../store/layout-given-up.ts';
 import { findRepository, findRepositoryById, localName } from '../../store/repositories.ts';
 import type { RepositoryRow } from '../../store/schema.ts';
+import { answerOf, answers, listOf, oneOf } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
@@ -21,10 +22,27 @@ const LayoutRequest = Type.Object(
 const ANSWER_TIMEOUT_MS = 60_000;
 const MAX_SHOWN = 100;
 
+const Layout = oneOf(['flat', 'sharded']);
+const LayoutAnswer = answerOf('LayoutAnswer', {
+  name: Type.String(),
+  from: Layout,
+  to: Layout,
+  state: oneOf(['planned', 'unchanged', 'moving', 'moved']),
+  directories: Type.Integer(),
+  collisions: Type.Optional(listOf(Type.String({ description: 'what stands in the way' }))),
+});
+const move = {
+  tags: ['repositories'],
+  operationId: 'moveRepositoryLayout',
+  summary: 'Moves the directories of all clusters to another layout',
+  params: LayoutParams,
+  body: LayoutRequest,
+  response: answers({ 200: LayoutAnswer, 202: LayoutAnswer }),
+};
+
 /** `POST /repositories/{name}/layout`. */
 export function repositoryLayoutRoute(app: HttpServer, deps: AdminDeps): void {
-  const schema = { params: LayoutParams, body: LayoutRequest };
-  app.post('/repositories/:name/layout', { schema }, async (request, reply) => {
+  app.post('/repositories/:name/layout', { schema: move }, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { layout: to, dryRun = false } = request.body;
     const repository = await findRepository(deps.store.db, organization, request.params.name);

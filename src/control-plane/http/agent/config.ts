@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { GitSourceConfig } from '../../../protocol/agent-config.ts';
+import { AgentConfig, type GitSourceConfig } from '../../../protocol/agent-config.ts';
 import { configTopic } from '../../topics.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import type { ClusterRow } from '../../store/schema.ts';
+import { answerOf, answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf, authenticate, type AuthenticateDeps } from './authenticate.ts';
 import { HeldRequests } from './held-requests.ts';
@@ -24,13 +25,24 @@ export interface ConfigRouteDeps extends AuthenticateDeps {
 
 const Query = Type.Object({ wait: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_WAIT_SECONDS })) });
 
+const SCHEMA = {
+  tags: ['agent'],
+  operationId: 'getAgentConfig',
+  summary: 'What the operator is to do its work by; held until it changes',
+  querystring: Query,
+  response: answers({
+    200: answerOf('AgentConfigAnswer', AgentConfig.properties),
+    304: Type.Null({ description: 'It is what If-None-Match names, after the wait.' }),
+  }),
+};
+
 /**
  * `GET /api/agent/config?wait=<seconds>`: the projection of the identity record, its revision as ETag. With an
  * `If-None-Match` that fits it is held until the revision changes, then answered at once, or 304 after the wait.
  */
 export function configRoute(app: HttpServer, deps: ConfigRouteDeps): void {
   const held = new HeldRequests();
-  const options = { ...limited(deps.rateLimits, 'polls'), schema: { querystring: Query } };
+  const options = { ...limited(deps.rateLimits, 'polls'), schema: SCHEMA };
   app.get('/api/agent/config', options, async (request, reply) => {
     const waitMs = (request.query.wait ?? DEFAULT_WAIT_SECONDS) * 1000;
     const known = request.headers['if-none-match'];

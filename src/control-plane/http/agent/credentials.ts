@@ -1,12 +1,30 @@
 import type { FastifyRequest } from 'fastify';
 import { SIGNATURE_HEADER } from '../../../protocol/agent-config.ts';
-import { RecoverRequest, RotateRequest } from '../../../protocol/credentials.ts';
+import { RecoverRequest, RecoverResponse, RotateRequest, RotateResponse } from '../../../protocol/credentials.ts';
 import { RecoverCredential, type RecoverCredentialDeps } from '../../recover-credential.ts';
 import { RotateCredential, type RotateCredentialDeps } from '../../rotate-credential.ts';
+import { answerOf, answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf } from './authenticate.ts';
 import { limited, type RateLimits } from './rate-limits.ts';
 import { refuseUncertified, requireSignature } from './require-signature.ts';
+
+const ROTATE = {
+  tags: ['agent'],
+  operationId: 'rotateAgentCredential',
+  summary: 'The current credential for a new one',
+  body: RotateRequest,
+  security: [{ agentToken: [] }, { agentToken: [], agentSignature: [] }],
+  response: answers({ 200: answerOf('RotateAnswer', RotateResponse.properties) }),
+};
+const RECOVER = {
+  tags: ['agent'],
+  operationId: 'recoverAgentCredential',
+  summary: 'A new credential that only who holds the registered key can read',
+  body: RecoverRequest,
+  security: [],
+  response: answers({ 200: answerOf('RecoverAnswer', RecoverResponse.properties) }),
+};
 
 /** `POST /api/agent/credentials/rotate`, behind authentication: the current credential for a new one. */
 export function rotateRoute(app: HttpServer, deps: RotateCredentialDeps & { readonly rateLimits: RateLimits }): void {
@@ -22,7 +40,7 @@ export function rotateRoute(app: HttpServer, deps: RotateCredentialDeps & { read
         if (request.headers[SIGNATURE_HEADER] !== undefined) await verify(request);
         if (request.body === undefined) request.body = {};
       },
-      schema: { body: RotateRequest },
+      schema: ROTATE,
     },
     async (request, reply) => {
       const { response, configRevision } = await rotation.rotate(agentOf(request), request.body);
@@ -39,7 +57,7 @@ export function recoverRoute(app: HttpServer, deps: RecoverCredentialDeps & { re
   const recovery = new RecoverCredential(deps);
   app.post(
     '/api/agent/credentials/recover',
-    { ...limited(deps.rateLimits, 'recover'), schema: { body: RecoverRequest } },
+    { ...limited(deps.rateLimits, 'recover'), schema: RECOVER },
     async (request, reply) => {
       const response = await recovery.recover(request.body.cluster_id);
       return await reply.header('cache-control', 'no-store').send(response);

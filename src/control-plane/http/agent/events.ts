@@ -14,6 +14,7 @@ import { lastEventSeq } from '../../store/events.ts';
 import type { Store } from '../../store/open-store.ts';
 import { CHANNEL_TOPIC, DELIVERY_TOPIC, MODES_TOPIC, configTopic, statusTopic } from '../../topics.ts';
 import type { Wakeups } from '../../wakeups.ts';
+import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
 import { agentOf } from './authenticate.ts';
@@ -28,6 +29,14 @@ export interface EventsRouteDeps {
   readonly rateLimits: RateLimits;
 }
 
+const SCHEMA = {
+  tags: ['agent'],
+  operationId: 'postEvents',
+  summary: 'What has become of resources; 204 once it is on the disk',
+  body: EventsRequest,
+  response: answers({ 204: NoAnswer }),
+};
+
 /**
  * `POST /api/agent/events`: all of a post is stored or nothing of it, in one transaction, and 204 is answered after it is
  * on the disk. A replayed post is 204 and changes nothing.
@@ -39,7 +48,7 @@ export function eventsRoute(app: HttpServer, deps: EventsRouteDeps): void {
       ...limited(deps.rateLimits, 'events'),
       bodyLimit: MAX_EVENT_POST_BYTES,
       preValidation: requireSignature(deps),
-      schema: { body: EventsRequest },
+      schema: SCHEMA,
     },
     async (request, reply) => {
       const mark = await takeEvents(deps, request, request.body);

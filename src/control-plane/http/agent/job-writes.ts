@@ -8,6 +8,7 @@ import type { RefusalAudit } from '../../refusal-audit.ts';
 import type { Store } from '../../store/open-store.ts';
 import { DELIVERY_TOPIC, statusTopic } from '../../topics.ts';
 import type { Wakeups } from '../../wakeups.ts';
+import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf } from './authenticate.ts';
 import { requireOwnJob } from './own-job.ts';
@@ -24,6 +25,30 @@ export interface JobWritesDeps {
 
 const JobParams = Type.Object({ jobId: Type.String({ minLength: 1, maxLength: 128 }) });
 
+const ACK = {
+  tags: ['agent'],
+  operationId: 'acknowledgeJob',
+  summary: 'The operator has the job and will do it',
+  params: JobParams,
+  response: answers({ 204: NoAnswer }),
+};
+const STATUS = {
+  tags: ['agent'],
+  operationId: 'postJobStatus',
+  summary: 'Where a job stands',
+  params: JobParams,
+  body: JobStatus,
+  response: answers({ 204: NoAnswer }),
+};
+const RESULT = {
+  tags: ['agent'],
+  operationId: 'postJobResult',
+  summary: 'What became of a job, which ends it',
+  params: JobParams,
+  body: JobResult,
+  response: answers({ 204: NoAnswer }),
+};
+
 /**
  * `POST /api/agent/jobs/{jobId}/ack`, `/status`, `/result`: 204 once it is on the disk. Each of them acknowledges the
  * job, so that an ack whose answer was lost costs nothing.
@@ -34,7 +59,7 @@ export function jobWriteRoutes(app: HttpServer, deps: JobWritesDeps): void {
     bodyLimit: MAX_JOB_BODY_BYTES,
     preValidation: requireSignature(deps),
   };
-  app.post('/api/agent/jobs/:jobId/ack', { ...options, schema: { params: JobParams } }, async (request, reply) => {
+  app.post('/api/agent/jobs/:jobId/ack', { ...options, schema: ACK }, async (request, reply) => {
     const { jobId } = request.params;
     await requireOwnJob(deps, request, jobId);
     const at = deps.clock.now().toISOString();
@@ -42,32 +67,24 @@ export function jobWriteRoutes(app: HttpServer, deps: JobWritesDeps): void {
     return await noContent(reply);
   });
 
-  app.post(
-    '/api/agent/jobs/:jobId/status',
-    { ...options, schema: { params: JobParams, body: JobStatus } },
-    async (request, reply) => {
-      const { jobId } = request.params;
-      const status = request.body;
-      await requireOwnJob(deps, request, jobId);
-      const now = deps.clock.now();
-      tell(deps, request, await deps.store.write(async (trx) => await recordJobStatus(trx, jobId, status, now)));
-      return await noContent(reply);
-    },
-  );
+  app.post('/api/agent/jobs/:jobId/status', { ...options, schema: STATUS }, async (request, reply) => {
+    const { jobId } = request.params;
+    const status = request.body;
+    await requireOwnJob(deps, request, jobId);
+    const now = deps.clock.now();
+    tell(deps, request, await deps.store.write(async (trx) => await recordJobStatus(trx, jobId, status, now)));
+    return await noContent(reply);
+  });
 
-  app.post(
-    '/api/agent/jobs/:jobId/result',
-    { ...options, schema: { params: JobParams, body: JobResult } },
-    async (request, reply) => {
-      const { jobId } = request.params;
-      const result = request.body;
-      requireError(result);
-      await requireOwnJob(deps, request, jobId);
-      const now = deps.clock.now();
-      tell(deps, request, await deps.store.write(async (trx) => await recordJobResult(trx, jobId, result, now)));
-      return await noContent(reply);
-    },
-  );
+  app.post('/api/agent/jobs/:jobId/result', { ...options, schema: RESULT }, async (request, reply) => {
+    const { jobId } = request.params;
+    const result = request.body;
+    requireError(result);
+    await requireOwnJob(deps, request, jobId);
+    const now = deps.clock.now();
+    tell(deps, request, await deps.store.write(async (trx) => await recordJobResult(trx, jobId, result, now)));
+    return await noContent(reply);
+  });
 }
 
 function tell(deps: JobWritesDeps, request: FastifyRequest, settled: Settled): void {

@@ -2,10 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { CONFIG_REVISION_HEADER } from '../../../protocol/agent-config.ts';
 import { AppError } from '../../../protocol/app-error.ts';
-import type { Job } from '../../../protocol/job.ts';
+import { Job } from '../../../protocol/job.ts';
 import { JobOffers, type JobOffersDeps } from '../../jobs/job-offers.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
 import type { Wakeups } from '../../wakeups.ts';
+import { answerOf, answers, listOf } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import { agentOf, authenticate, type AuthenticateDeps } from './authenticate.ts';
 import { HeldPolls, type HeldPoll } from './held-polls.ts';
@@ -26,6 +27,15 @@ const Query = Type.Object({
   wait: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_WAIT_SECONDS })),
 });
 
+const JobsAnswer = answerOf('AgentJobsAnswer', { jobs: listOf(answerOf('AgentJobAnswer', Job.properties)) });
+const SCHEMA = {
+  tags: ['agent'],
+  operationId: 'pollJobs',
+  summary: 'The jobs that nobody has acknowledged, held until there are any',
+  querystring: Query,
+  response: answers({ 200: JobsAnswer }),
+};
+
 /** What a poll knows when it begins. */
 interface Poll {
   readonly request: FastifyRequest;
@@ -42,7 +52,7 @@ export function jobsRoute(app: HttpServer, deps: JobsRouteDeps): void {
   const offers = new JobOffers(deps);
   const polls = new HeldPolls(deps);
   app.closing.addEventListener('abort', () => polls.endAll(), { once: true });
-  const options = { ...limited(deps.rateLimits, 'polls'), schema: { querystring: Query } };
+  const options = { ...limited(deps.rateLimits, 'polls'), schema: SCHEMA };
   app.get('/api/agent/jobs', options, async (request, reply) => {
     await requireOwnCluster(deps, request, request.query.cluster);
     const waitMs = (request.query.wait ?? DEFAULT_WAIT_SECONDS) * 1000;

@@ -1,13 +1,23 @@
 import type { FastifyRequest } from 'fastify';
 import { CONFIG_REVISION_HEADER } from '../../../protocol/agent-config.ts';
 import { AppError } from '../../../protocol/app-error.ts';
-import { RegisterRequest } from '../../../protocol/register.ts';
+import { RegisterRequest, RegisterResponse } from '../../../protocol/register.ts';
 import { equalConstantTime } from '../../../protocol/token.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { RegisterCluster, type RegisterClusterDeps } from '../../register-cluster.ts';
+import { answerOf, answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import { limited, type RateLimits } from './rate-limits.ts';
 import { bearerToken } from './authenticate.ts';
+
+const REGISTER = {
+  tags: ['agent'],
+  operationId: 'registerAgent',
+  summary: 'A one-time registration token for a long-lived credential',
+  body: RegisterRequest,
+  security: [{}, { registrationToken: [] }],
+  response: answers({ 200: answerOf('RegisterAnswer', RegisterResponse.properties) }),
+};
 
 /** `POST /api/agent/register`: a one-time registration token for a long-lived credential. */
 export function registerRoute(app: HttpServer, deps: RegisterClusterDeps & { readonly rateLimits: RateLimits }): void {
@@ -20,7 +30,7 @@ export function registerRoute(app: HttpServer, deps: RegisterClusterDeps & { rea
       preValidation: async (request) => {
         if (request.body === undefined) request.body = {};
       },
-      schema: { body: RegisterRequest },
+      schema: REGISTER,
     },
     async (request, reply) => {
       const { response, configRevision } = await registration.register(

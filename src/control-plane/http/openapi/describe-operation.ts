@@ -60,6 +60,7 @@ export const SECURITY_SCHEMES = {
     bearerFormat: 'JWT',
     description: 'A token of the OpenID provider that the control plane is set up with, of somebody who is a member.',
   },
+  registrationToken: { type: 'http', scheme: 'bearer', description: 'A one-time token of a cluster (svcreg_…).' },
   agentToken: { type: 'http', scheme: 'bearer', description: 'The credential of an operator (svcagt_…).' },
   agentSignature: {
     type: 'apiKey',
