@@ -6,7 +6,10 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
 import './styles/components.css';
+import './styles/fleet.css';
+import './styles/cluster.css';
 import './styles/views.css';
+import './styles/work.css';
 import './styles/phone.css';
 
 applyTheme();

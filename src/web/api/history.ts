@@ -1,4 +1,4 @@
-import type { ChangedFile } from '../components/patch.tsx';
+import type { ChangedFile } from '../yaml-diff/yaml-diff.tsx';
 
 export interface Repository {
   readonly name: string;

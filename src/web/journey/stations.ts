@@ -15,7 +15,9 @@ export interface Station {
 
 export interface StationLink {
   readonly label: string;
+  /** As it is shown. */
   readonly id: string;
+  readonly whole: string;
   /** Absent: the page has nothing to show of it. */
   readonly href?: string;
 }
@@ -77,14 +79,15 @@ function linkOf({ kind, id, repository }: TimelineRef): StationLink {
       return {
         label: 'commit',
         id: id.slice(0, 10),
+        whole: id,
         ...(repository === undefined ? {} : { href: `#/history/${encodeURIComponent(repository)}/commits/${name}` }),
       };
     case 'proposal':
     case 'approval':
     case 'intent':
-      return { label: kind, id, href: `#/${kind}s/${name}` };
+      return { label: kind, id, whole: id, href: `#/${kind}s/${name}` };
     default:
-      return { label: kind, id };
+      return { label: kind, id, whole: id };
   }
 }
 

@@ -6,7 +6,7 @@ import { Badge } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
 import { Facts } from '../components/facts.tsx';
 import { ClusterLink, IntentLink } from '../components/links.tsx';
-import { Patch } from '../components/patch.tsx';
+import { YamlDiff } from '../yaml-diff/yaml-diff.tsx';
 import { Loaded } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { When } from '../components/when.tsx';
@@ -48,7 +48,7 @@ function CommitPage({ commit }: { readonly commit: Commit }): JSX.Element {
       />
       {intent === undefined ? null : <Became {...commit} />}
       <h2>What it changed</h2>
-      <Patch files={commit.files ?? []} />
+      <YamlDiff files={commit.files ?? []} />
     </Page>
   );
 }

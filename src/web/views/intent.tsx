@@ -1,65 +1,109 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { path } from '../api/client.ts';
-import type { Intent } from '../api/intent.ts';
+import { isUnderWay, type Intent } from '../api/intents.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
+import { ActButton } from '../components/act-button.tsx';
 import { Badge } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
 import { Facts } from '../components/facts.tsx';
-import { CommitLink } from '../components/links.tsx';
 import { Loaded } from '../components/states.tsx';
-import { When } from '../components/when.tsx';
+import { Journey } from '../journey/journey.tsx';
+import { standing } from '../journey/stations.ts';
+import type { Timeline } from '../journey/timeline.ts';
 import { Page } from '../page.tsx';
 import { href } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
+import { applicationHref } from './application-href.ts';
+import { CancelIntent } from './cancel-intent.tsx';
 
-/** From an intent to its commit or proposal, and how far it got. */
+const concerns = isOf('intents', 'proposals', 'approvals', 'operations', 'events');
+
+/** An intent and its journey from the request to Ready. */
 export function IntentView({ parts: [id = ''] }: ViewProps): JSX.Element {
-  const intent = useResource<Intent>(path`/intents/${id}`, isOf('intents', 'proposals', 'events'));
+  const intent = useResource<Intent>(path`/intents/${id}`, concerns);
+  const timeline = useResource<Timeline>(path`/intents/${id}/timeline`, concerns);
   return (
     <Loaded of={intent}>
       {(data) => (
-        <Page title={`${data.action} ${data.namespace}/${data.name}`} beside={<Badge state={data.state} />}>
-          {data.reason === undefined ? null : <p>{data.reason}</p>}
-          {data.requestReason === undefined ? null : <p class="note">{data.requestReason}</p>}
-          <Facts entries={factsOf(data)} />
-        </Page>
+        <IntentPage intent={data} reload={intent.reload}>
+          <Loaded of={timeline}>
+            {({ items }) => (
+              <>
+                <p class="standing" role="status">
+                  {standing(items)}
+                </p>
+                <Journey items={items} />
+              </>
+            )}
+          </Loaded>
+        </IntentPage>
       )}
     </Loaded>
   );
 }
 
-function factsOf({
-  proposal,
-  receipt,
-  ...intent
-}: Intent): readonly (readonly [string, JSX.Element | string | undefined])[] {
-  return [
-    ['Intent', <Copyable text={intent.id} what="id of the intent" />],
-    ['Generation', String(intent.generation)],
-    ['Asked for by', intent.requestedBy],
-    [
-      'Proposal',
-      proposal === undefined ? undefined : <a href={href(path`/proposals/${proposal.id}`)}>{proposal.state}</a>,
-    ],
-    [
-      'Commit',
-      receipt?.commit === undefined ? undefined : (
-        <CommitLink repository={repositoryIn(receipt.link)} commit={receipt.commit} />
-      ),
-    ],
-    ['Job', receipt?.jobId],
-    ...(['acceptedAt', 'deliveredAt', 'appliedAt', 'readyAt'] as const).map(
-      (step) =>
-        [
-          `${step.charAt(0).toUpperCase()}${step.slice(1, -2)}`,
-          intent[step] === undefined ? undefined : <When at={intent[step]} />,
-        ] as const,
-    ),
-  ];
+interface IntentPageProps {
+  readonly intent: Intent;
+  readonly reload: () => void;
+  readonly children: JSX.Element;
 }
 
-/** Of the link of a commit in the API. */
-function repositoryIn(link = ''): string | undefined {
-  const name = /\/repositories\/([^/]+)\//.exec(link)?.[1];
-  return name === undefined ? undefined : decodeURIComponent(name);
+function IntentPage({ intent, reload, children }: IntentPageProps): JSX.Element {
+  const [isAsked, ask] = useState(false);
+  const { action, namespace, name, clusterSlug, clusterId, receipt } = intent;
+  const cluster = clusterSlug ?? clusterId;
+  return (
+    <Page
+      title={`${action} ${namespace}/${name}`}
+      above={<a href="#/intents">Intents</a>}
+      beside={
+        <>
+          <Badge state={intent.state} />
+          <ActButton scope="deploy" look="danger" why={whyNotCancelled(intent)} onClick={() => ask(true)}>
+            Cancel…
+          </ActButton>
+        </>
+      }
+    >
+      {intent.requestReason !== undefined && <p class="note">{intent.requestReason}</p>}
+      {intent.reason !== undefined && <p class={intent.state === 'failed' ? 'fault' : 'quiet'}>{intent.reason}</p>}
+      {children}
+      <h2>Details</h2>
+      <Facts
+        entries={[
+          ['Intent', <Copyable key="id" text={intent.id} what="id of the intent" />],
+          [
+            'Cluster',
+            <a key="cluster" href={href(path`/clusters/${cluster}`)}>
+              {cluster}
+            </a>,
+          ],
+          ['Object', <ObjectLink key="object" intent={intent} cluster={cluster} />],
+          ['Generation', String(intent.generation)],
+          ['Asked for by', intent.requestedBy],
+          ['Delivered by', receipt?.mode],
+          ['Field manager', receipt?.fieldManager],
+        ]}
+      />
+      {isAsked && <CancelIntent intent={intent} done={reload} onClose={() => ask(false)} />}
+    </Page>
+  );
+}
+
+/** Only operations can be cancelled, and what is proposed can be withdrawn. */
+function whyNotCancelled(intent: Intent): string | undefined {
+  if (!isUnderWay(intent)) return `It has ended: ${intent.state}.`;
+  if (intent.action === 'operate' || intent.proposal?.state === 'open') return undefined;
+  return 'Only an operation can be cancelled, or what still waits as a proposal. Ask for the opposite instead.';
+}
+
+function ObjectLink({ intent, cluster }: { readonly intent: Intent; readonly cluster: string }): JSX.Element {
+  const { action, namespace, name, id } = intent;
+  const address = action === 'operate' ? href(path`/operations/${id}`) : applicationHref(cluster, namespace, name);
+  return (
+    <a href={address}>
+      {namespace}/{name}
+    </a>
+  );
 }

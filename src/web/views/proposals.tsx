@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { path, query, type Page as ListPage } from '../api/client.ts';
-import type { Proposal } from '../api/proposal.ts';
+import type { Proposal } from '../api/reviews.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { Badge } from '../components/badge.tsx';
 import { ClusterLink } from '../components/links.tsx';

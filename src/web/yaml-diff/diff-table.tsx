@@ -19,8 +19,8 @@ export function DiffTable({ hunks, look, label }: DiffTableProps) {
   return (
     <div class="diff-scroll" tabIndex={0} role="region" aria-label={label}>
       <table class={`diff-table ${look}`}>
-        <caption class="visually-hidden">{label}</caption>
-        <thead class="visually-hidden">
+        <caption class="hidden">{label}</caption>
+        <thead class="hidden">
           <tr>
             {look === 'beside' ? (
               <>
@@ -130,7 +130,7 @@ function TextCell({ line, sign }: TextCellProps) {
       <span class="diff-sign" aria-hidden="true">
         {sign === undefined ? ' ' : SIGNS[sign]}
       </span>
-      {sign !== undefined && <span class="visually-hidden">{sign}: </span>}
+      {sign !== undefined && <span class="hidden">{sign}: </span>}
       {line.pieces.map((piece, index) =>
         piece.isChanged && sign !== undefined ? <Mark key={index}>{piece.text}</Mark> : piece.text,
       )}

@@ -57,7 +57,7 @@ function FileDiff({ file, look }: { readonly file: ChangedFile; readonly look: D
         <code>{path}</code> <span class="quiet">{status}</span>{' '}
         <span class="diff-count">
           <span class="plus">+{parsed.added}</span> <span class="minus">−{parsed.removed}</span>
-          <span class="visually-hidden">
+          <span class="hidden">
             {' '}
             ({parsed.added} added and {parsed.removed} removed lines)
           </span>
@@ -88,7 +88,7 @@ function FieldSummary({ parsed }: { readonly parsed: Patch }) {
         <li key={path}>
           <code>{path}</code> {before === undefined ? <span class="quiet">new</span> : <del>{before}</del>}
           <span aria-hidden="true"> → </span>
-          <span class="visually-hidden"> becomes </span>
+          <span class="hidden"> becomes </span>
           {after === undefined ? <span class="quiet">gone</span> : <ins>{after}</ins>}
         </li>
       ))}

@@ -31,7 +31,12 @@ it('tells each step with its title, the time since the one before, and where its
       text: 'committed to fleet',
       at: '2026-11-28T10:01:05.500Z',
       took: '1 min 5 s',
-      link: { label: 'commit', id: '0123456789', href: '#/history/fleet%2Fx/commits/0123456789abcdef' },
+      link: {
+        label: 'commit',
+        id: '0123456789',
+        whole: '0123456789abcdef',
+        href: '#/history/fleet%2Fx/commits/0123456789abcdef',
+      },
       isCurrent: false,
     },
     {
