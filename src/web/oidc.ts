@@ -7,6 +7,8 @@ const TIMEOUT_MS = 15_000;
 export interface OidcProvider {
   readonly issuer: string;
   readonly clientId: string;
+  /** Whom the token must be for; where it is the client, that is the ID token. */
+  readonly audience: string;
   readonly scopes: readonly string[];
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
@@ -18,6 +20,7 @@ interface Pending {
   readonly verifier: string;
   readonly clientId: string;
   readonly tokenEndpoint: string;
+  readonly token: 'id_token' | 'access_token';
   /** Where the reader wanted to go. */
   readonly hash: string;
 }
@@ -32,7 +35,8 @@ export async function beginSignIn(provider: OidcProvider): Promise<void> {
   const [state, verifier] = [randomText(), randomText()];
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   const { clientId, tokenEndpoint } = provider;
-  const pending: Pending = { state, verifier, clientId, tokenEndpoint, hash: location.hash };
+  const token = provider.audience === clientId ? 'id_token' : 'access_token';
+  const pending: Pending = { state, verifier, clientId, tokenEndpoint, token, hash: location.hash };
   sessionStorage.setItem(KEY, JSON.stringify(pending));
   const address = new URL(provider.authorizationEndpoint);
   const parameters = {
@@ -73,7 +77,7 @@ export async function finishSignIn(): Promise<string | undefined> {
   }
 }
 
-async function redeem(code: string, { verifier, clientId, tokenEndpoint }: Pending): Promise<string> {
+async function redeem(code: string, { verifier, clientId, tokenEndpoint, token }: Pending): Promise<string> {
   const answer = await fetch(tokenEndpoint, {
     method: 'POST',
     headers: { accept: 'application/json' },
@@ -89,10 +93,9 @@ async function redeem(code: string, { verifier, clientId, tokenEndpoint }: Pendi
   });
   const body = (await answer.json()) as Readonly<Record<string, string | undefined>>;
   if (!answer.ok) throw new Error(body['error_description'] ?? body['error'] ?? `it answered ${answer.status}`);
-  // The id token says who somebody is, and its audience is the client: the access token may be for somewhere else.
-  if (typeof body['id_token'] !== 'string')
-    throw new Error('its answer has no id_token; is the scope openid asked for?');
-  return body['id_token'];
+  const given = body[token];
+  if (given === undefined) throw new Error(`its answer has no ${token}`);
+  return given;
 }
 
 const randomText = (): string => base64url(crypto.getRandomValues(new Uint8Array(32)));

@@ -80,10 +80,7 @@ function Acts({ application }: { readonly application: Application }): JSX.Eleme
   return (
     <div class="buttons">
       {catalogEntry === undefined ? null : (
-        <a
-          class="button"
-          href={href(path`/catalog/${catalogEntry}/install`, { cluster: clusterSlug, namespace, name })}
-        >
+        <a class="button" href={href(path`/clusters/${clusterSlug}/applications/${namespace}/${name}/change`)}>
           {application.isUpgradeAvailable === true ? 'Upgrade' : 'Change'}
         </a>
       )}
