@@ -1,26 +1,41 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Application } from '../api/applications.ts';
-import { call, path } from '../api/client.ts';
+import { path, query, type Page as PageOf } from '../api/client.ts';
+import type { Intent } from '../api/intents.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { ActButton } from '../components/act-button.tsx';
 import { Version } from '../components/application-table.tsx';
 import { Badge } from '../components/badge.tsx';
-import { ConfirmDialog } from '../components/dialog.tsx';
 import { Facts } from '../components/facts.tsx';
 import { Loaded } from '../components/states.tsx';
+import { Table, type Column } from '../components/table.tsx';
 import { When } from '../components/when.tsx';
 import { Page } from '../page.tsx';
 import { go, href } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
 import { ConditionCards } from './cluster-overview.tsx';
+import { ObjectEvents } from './object-events.tsx';
+import { UninstallApplication } from './uninstall-application.tsx';
 
-/** One application: what should be there, what is there, and what its operator says of it. */
+/** Intents of it that are shown; all of them are in the list of intents. */
+const SHOWN_INTENTS = '10';
+
+const INTENTS: readonly Column<Intent>[] = [
+  { head: 'Intent', cell: ({ id, action }) => <a href={href(path`/intents/${id}`)}>{action}</a> },
+  { head: 'State', cell: ({ state }) => <Badge state={state} /> },
+  { head: 'Why', look: 'fill', cell: ({ reason }) => reason },
+  { head: 'Asked for by', cell: ({ requestedBy }) => requestedBy },
+  { head: 'Asked for', look: 'tight', cell: ({ acceptedAt }) => <When at={acceptedAt} /> },
+];
+
+/** One application: what should be there, what is there, what its operator says of it, and what can be done. */
 export function ApplicationView({ parts: [slug = '', namespace = '', name = ''] }: ViewProps): JSX.Element {
   const application = useResource<Application>(
     path`/clusters/${slug}/applications/${namespace}/${name}`,
     isOf('intents', 'events', 'catalog'),
   );
+  const { data } = application;
   return (
     <Page
       title={`${namespace}/${name}`}
@@ -31,24 +46,27 @@ export function ApplicationView({ parts: [slug = '', namespace = '', name = ''] 
         </>
       }
       beside={
-        application.data === undefined ? null : (
+        data === undefined ? null : (
           <>
-            <Badge state={application.data.health} />
-            <Acts application={application.data} />
+            <Badge state={data.health} />
+            <Acts application={data} />
           </>
         )
       }
     >
       <Loaded of={application}>
-        {(data) => (
+        {(one) => (
           <>
-            <Facts entries={factsOf(data)} />
+            <Facts entries={factsOf(one)} />
             <h2>Conditions</h2>
-            {data.conditions === undefined || data.conditions.length === 0 ? (
+            {one.conditions === undefined || one.conditions.length === 0 ? (
               <p class="quiet">The operator has reported nothing of it yet.</p>
             ) : (
-              <ConditionCards conditions={data.conditions} />
+              <ConditionCards conditions={one.conditions} />
             )}
+            <h2>Events</h2>
+            <ObjectEvents cluster={slug} namespace={namespace} name={name} />
+            <AskedFor application={one} />
           </>
         )}
       </Loaded>
@@ -60,59 +78,64 @@ function factsOf(data: Application): readonly (readonly [string, JSX.Element | s
   const { catalogEntry, intentId, action, state, reason } = data;
   return [
     ['Catalog entry', catalogEntry && <a href={href(path`/catalog/${catalogEntry}`)}>{catalogEntry}</a>],
-    ['Version', <Version application={data} />],
+    ['Version', <Version key="version" application={data} />],
     [
       'Newest intent',
-      <>
+      <span key="intent">
         <a href={href(path`/intents/${intentId}`)}>{action}</a> <Badge state={state} />
-      </>,
+      </span>,
     ],
     ['Why it stands there', reason],
     ['Generation', String(data.generation)],
     ['Asked for by', data.requestedBy],
-    ['Asked for', <When at={data.requestedAt} />],
+    ['Asked for', <When key="at" at={data.requestedAt} />],
   ];
+}
+
+function AskedFor({ application }: { readonly application: Application }): JSX.Element {
+  const { clusterSlug: cluster, namespace, name } = application;
+  const filter = { cluster, namespace, name };
+  const intents = useResource<PageOf<Intent>>(`/intents${query({ ...filter, limit: SHOWN_INTENTS })}`, isOf('intents'));
+  return (
+    <>
+      <h2>What was asked for</h2>
+      <Loaded of={intents}>
+        {({ items, nextCursor }) => (
+          <>
+            <Table caption="Intents" columns={INTENTS} rows={items} rowKey={({ id }) => id} />
+            {nextCursor !== undefined && <a href={href('/intents', filter)}>All of them</a>}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
 }
 
 function Acts({ application }: { readonly application: Application }): JSX.Element {
   const [isAsking, setAsking] = useState(false);
-  const { clusterSlug, namespace, name, catalogEntry } = application;
+  const { clusterSlug: cluster, namespace, name, catalogEntry, action } = application;
+  const why = action === 'uninstall' ? 'It is being uninstalled.' : undefined;
   return (
     <div class="buttons">
-      {catalogEntry === undefined ? null : (
-        <a class="button" href={href(path`/clusters/${clusterSlug}/applications/${namespace}/${name}/change`)}>
-          {application.isUpgradeAvailable === true ? 'Upgrade' : 'Change'}
-        </a>
-      )}
       <ActButton
         scope="deploy"
-        look="danger"
-        why={application.action === 'uninstall' ? 'It is being uninstalled already.' : undefined}
-        onClick={() => setAsking(true)}
+        look="main"
+        why={catalogEntry === undefined ? 'It is of no catalog entry.' : why}
+        onClick={() => go(path`/clusters/${cluster}/applications/${namespace}/${name}/change`)}
       >
+        {application.isUpgradeAvailable === true ? 'Upgrade' : 'Upgrade or change'}
+      </ActButton>
+      <ActButton
+        scope="deploy"
+        why={why}
+        onClick={() => go(path`/templates/release-rollback/run`, { cluster, namespace, application: name })}
+      >
+        Roll back
+      </ActButton>
+      <ActButton scope="deploy" look="danger" why={why} onClick={() => setAsking(true)}>
         Uninstall
       </ActButton>
-      {isAsking ? (
-        <ConfirmDialog
-          title={`Uninstall ${namespace}/${name} from ${clusterSlug}?`}
-          action="Uninstall"
-          isDangerous
-          typed={name}
-          onClose={() => setAsking(false)}
-          onConfirm={async () => {
-            const { id } = await call<{ readonly id: string }>('POST', path`/clusters/${clusterSlug}/intents`, {
-              body: { action: 'uninstall', namespace, name },
-              idempotencyKey: crypto.randomUUID(),
-            });
-            go(path`/intents/${id}`);
-          }}
-        >
-          <p>
-            The operator removes the release with everything that its chart made. Data in volumes goes with them where
-            the chart does not keep it. Where the cluster asks for a review or an approval, nothing happens before that.
-          </p>
-        </ConfirmDialog>
-      ) : null}
+      {isAsking && <UninstallApplication application={application} onClose={() => setAsking(false)} />}
     </div>
   );
 }

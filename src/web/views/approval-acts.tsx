@@ -35,7 +35,7 @@ export function ApprovalActs({
   };
   const what = subjectOf(approval);
   return (
-    <form class="acts" onSubmit={(event) => event.preventDefault()}>
+    <form class="review-acts" onSubmit={(event) => event.preventDefault()}>
       <label for={field}>Comment</label>
       <textarea
         id={field}

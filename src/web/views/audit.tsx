@@ -51,7 +51,7 @@ function Summary({ entry: { summary, reason, resourceRef } }: { readonly entry: 
   return (
     <>
       {summary}
-      {reason !== undefined && <span class="quiet"> ({reason})</span>}
+      {reason !== undefined && !summary.includes(reason) && <span class="quiet"> ({reason})</span>}
       {kind !== undefined && (
         <span class="quiet">
           {' '}

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, path } from '../api/client.ts';
 import { MODES, type Cluster } from '../api/clusters.ts';
+import { newKey } from '../api/new-key.ts';
 import { ActButton } from '../components/act-button.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
 import { Field, labelsIn, wordsIn } from '../components/field.tsx';
@@ -65,7 +66,7 @@ function NewClusterDialog({ onClose, onDone }: DialogProps): JSX.Element {
       allowedOperationTemplates: wordsIn(form.templates),
       ...(Object.keys(labels).length === 0 ? {} : { labels }),
     };
-    onDone(await call<Created>('POST', '/clusters', { body, idempotencyKey: crypto.randomUUID() }));
+    onDone(await call<Created>('POST', '/clusters', { body, idempotencyKey: newKey() }));
   };
   return (
     <ConfirmDialog title="New cluster" action="Make the cluster" onClose={onClose} onConfirm={create}>

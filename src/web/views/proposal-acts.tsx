@@ -81,7 +81,7 @@ export function ProposalActs({
   };
 
   return (
-    <form class="acts" onSubmit={(event) => event.preventDefault()}>
+    <form class="review-acts" onSubmit={(event) => event.preventDefault()}>
       <label for={field}>Comment</label>
       <textarea
         id={field}
