@@ -61,7 +61,11 @@ export function addAdminTokenCommands(program: Command, deps: CliDeps): void {
     .argument('<name>', 'see servicectl admin-tokens list')
     .description('ends a token at once; approvals given with it no longer count')
     .action(async (name: string, options: ConnectionOptions & Confirmation) => {
-      confirm(options, `ends the token ${name} at once, and what it approved and is not merged yet no longer counts`);
+      await confirm(
+        deps,
+        options,
+        `ends the token ${name} at once, and what it approved and is not merged yet no longer counts`,
+      );
       await callControlPlane(options, deps, 'DELETE', `/admin-tokens/${encodeURIComponent(name)}`);
       deps.out(`admin token ${name} is deleted\n`);
     });

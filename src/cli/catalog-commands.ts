@@ -75,7 +75,7 @@ function addEntryCommands(catalog: Command, deps: CliDeps): void {
     .argument('<entry>', 'name; see servicectl catalog list')
     .description('deletes an entry that no cluster lists and no instance is of')
     .action(async (name: string, options: ConnectionOptions & Confirmation) => {
-      confirm(options, `deletes the catalog entry ${name}`);
+      await confirm(deps, options, `deletes the catalog entry ${name}`);
       await callControlPlane(options, deps, 'DELETE', at(name));
       deps.out(`catalog entry ${name} is deleted\n`);
     });

@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.ts';
+import type { Terminal } from './terminal.ts';
 
 /** What a command works with besides its arguments. */
 export interface CliDeps {
@@ -7,10 +8,23 @@ export interface CliDeps {
   readonly err: (text: string) => void;
   /** Whether `out` is a terminal, which shows colours. */
   readonly isTerminal?: boolean;
+  /** Whether `err` is a terminal, where a line can be written over. */
+  readonly isErrorTerminal?: boolean;
   /** Whether what is printed is coloured: set from `isTerminal`, `--color` and `NO_COLOR` before a command runs. */
   readonly isColoured?: boolean;
+  /** Whether nothing is said about what is waited for: `--quiet`. */
+  readonly isQuiet?: boolean;
+  /** Whom a command may ask. Absent where standard input is no terminal. */
+  readonly terminal?: Terminal;
+  /** What is said where a person ends a command that waits. */
+  readonly interruption?: Interruption;
   /** Of what waits. Default: the system's. */
   readonly clock?: Clock;
-  /** For names that are made up. Default: the system's. */
+  /** For names that are made up, and jitter. Default: the system's. */
   readonly randomBytes?: (n: number) => Uint8Array;
+}
+
+/** Set while a command waits for work that goes on without it. */
+export interface Interruption {
+  say: string | undefined;
 }

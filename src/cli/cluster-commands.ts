@@ -1,62 +1,65 @@
 import { Option, type Command } from 'commander';
-import { installSteps } from '../install/install-commands.ts';
 import type { CliDeps } from './cli-deps.ts';
-import { clusterTable, clusterText, type ListedCluster, type ShownCluster } from './cluster-table.ts';
+import { addClusterCreateCommand } from './cluster-create-command.ts';
+import { CLUSTER_COLUMNS, clusterText, type ListedCluster, type ShownCluster } from './cluster-table.ts';
+import { addClusterUpdateCommands } from './cluster-update-commands.ts';
 import { addClusterIdentityCommands } from './cluster-identity-commands.ts';
-import { NEEDS_SERVICECTL, tokenPipe } from './command-script.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { installScript, type InstallLink } from './install-script.ts';
+import { listAll } from './list-all.ts';
 import { addModeCommands } from './mode-commands.ts';
+import { addOutput, print, type OutputOptions } from './output.ts';
 import { addPushCommands } from './push-commands.ts';
 
-interface InstallLink {
-  readonly slug: string;
-  readonly crdsUrl: string;
-  readonly operatorUrl: string;
-  readonly expiresAt: string;
-}
+/** The most that a page has. */
+const PAGE = 200;
+const HEALTHS = ['healthy', 'progressing', 'degraded', 'unreachable', 'unknown'];
 
-const LISTS = {
-  table: clusterTable,
-  json: (items: readonly ListedCluster[]) => `${JSON.stringify({ items }, null, 2)}\n`,
-  name: (items: readonly ListedCluster[]) => items.map(({ slug }) => `${slug}\n`).join(''),
-};
+interface ListOptions extends ConnectionOptions, OutputOptions {
+  readonly selector?: string;
+  readonly mode?: string;
+  readonly status?: string;
+  readonly health?: string;
+  readonly search?: string;
+}
 
 /** `servicectl clusters …` */
 export function addClusterCommands(program: Command, deps: CliDeps): void {
   const clusters = program.command('clusters').description('the clusters of your organization');
 
-  withConnection(clusters.command('list'))
-    .description('prints slug, id, status and mode of each cluster, and whether its operator is connected')
-    .addOption(
-      new Option('-o, --output <format>', 'how it is printed').choices(['table', 'json', 'name']).default('table'),
-    )
-    .action(async (options: ConnectionOptions & { readonly output: keyof typeof LISTS }) => {
-      const items = await Array.fromAsync(allClusters(options, deps));
-      deps.out(LISTS[options.output](items));
+  addOutput(withConnection(clusters.command('list')))
+    .description('prints status, mode, health and last contact of each cluster, by slug')
+    .option('-l, --selector <labels>', 'by labels, as of kubectl: team=shop,env!=dev')
+    .addOption(new Option('--mode <mode>', 'in one mode').choices(['pull', 'push', 'gitops']))
+    .addOption(new Option('--status <status>', 'with one status').choices(['Pending', 'Active', 'Disabled']))
+    .addOption(new Option('--health <health>', 'in one health').choices(HEALTHS))
+    .option('--search <text>', 'a part of the slug or the name')
+    .action(async (options: ListOptions) => {
+      const items = await listAll<ListedCluster>(options, deps, `/clusters?${queryOf(options).toString()}`);
+      const empty = 'There is none. To make one: servicectl clusters create SLUG';
+      print(deps, options, { items, columns: CLUSTER_COLUMNS, nameOf: ({ slug }) => slug, empty });
     });
 
-  withConnection(clusters.command('get'))
+  addOutput(withConnection(clusters.command('show')))
+    .alias('get')
     .argument('<cluster>', 'slug or id')
-    .description('prints id, status, mode, directory in Git and conditions of a cluster')
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
-    .action(async (cluster: string, options: ConnectionOptions & { readonly output: 'text' | 'json' }) => {
-      const found = await callControlPlane<ShownCluster>(
-        options,
-        deps,
-        'GET',
-        `/clusters/${encodeURIComponent(cluster)}`,
-      );
-      deps.out(options.output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : clusterText(found));
+    .description('prints health, mode, credential, directory in Git and conditions of a cluster')
+    .action(async (cluster: string, options: ConnectionOptions & OutputOptions) => {
+      const path = `/clusters/${encodeURIComponent(cluster)}`;
+      const item = await callControlPlane<ShownCluster>(options, deps, 'GET', path);
+      print(deps, options, { item, text: clusterText, nameOf: ({ slug }) => slug });
     });
 
-  withConnection(clusters.command('install-command'))
+  addClusterCreateCommand(clusters, deps);
+  addClusterUpdateCommands(clusters, deps);
+
+  addOutput(withConnection(clusters.command('install-command')))
     .argument('<cluster>', 'slug or id')
     .description("prints what the cluster's admin runs to install the operator")
-    .addOption(new Option('-o, --output <format>', 'how it is printed').choices(['text', 'json']).default('text'))
-    .action(async (cluster: string, options: ConnectionOptions & { readonly output: 'text' | 'json' }) => {
+    .action(async (cluster: string, options: ConnectionOptions & OutputOptions) => {
       const path = `/clusters/${encodeURIComponent(cluster)}/install-link`;
-      const link = await callControlPlane<InstallLink>(options, deps, 'POST', path);
-      deps.out(options.output === 'json' ? `${JSON.stringify(link, null, 2)}\n` : script(link));
+      const item = await callControlPlane<InstallLink>(options, deps, 'POST', path);
+      print(deps, options, { item, text: installScript, nameOf: ({ slug }) => slug });
     });
 
   withConnection(clusters.command('registration-token'))
@@ -84,26 +87,8 @@ export function addClusterCommands(program: Command, deps: CliDeps): void {
   addPushCommands(clusters, deps);
 }
 
-async function* allClusters(options: ConnectionOptions, deps: CliDeps): AsyncIterable<ListedCluster> {
-  let cursor: string | undefined;
-  do {
-    const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-    const page = await callControlPlane<{ readonly items: readonly ListedCluster[]; readonly nextCursor?: string }>(
-      options,
-      deps,
-      'GET',
-      `/clusters${query}`,
-    );
-    yield* page.items;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-}
-
-/** A script that a shell runs as it is. The token goes from one program to the other and is seen by nobody. */
-function script(link: InstallLink): string {
-  const lines = installSteps(link).map(
-    ({ title, command }) => `# ${title}\n${tokenPipe(link.slug, command)}${command}\n`,
-  );
-  const title = `# Installs the operator of cluster ${link.slug}. The links work until ${link.expiresAt}.\n`;
-  return `${title}${NEEDS_SERVICECTL}\n${lines.join('')}`;
+function queryOf({ selector, mode, status, health, search, output }: ListOptions): URLSearchParams {
+  const asked = { label: selector, mode, status, health, q: search, fields: output === 'name' ? 'summary' : undefined };
+  const given = Object.entries(asked).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return new URLSearchParams([...given, ['limit', String(PAGE)]]);
 }

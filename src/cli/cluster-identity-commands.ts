@@ -54,7 +54,7 @@ export function addClusterIdentityCommands(clusters: Command, deps: CliDeps): vo
       .argument('<cluster>', 'slug or id')
       .description(act.description)
       .action(async (cluster: string, options: ConnectionOptions & Confirmation) => {
-        if (act.warning !== undefined) confirm(options, act.warning);
+        if (act.warning !== undefined) await confirm(deps, options, act.warning);
         deps.out(act.done(await callControlPlane(options, deps, 'POST', `${at(cluster)}/${act.verb}`)));
       });
     if (act.warning !== undefined) withConfirmation(command);
@@ -78,7 +78,8 @@ function addRebind(clusters: Command, deps: CliDeps): void {
     .description('binds the record to another cluster, the next that registers or the one of --cluster-uid')
     .option('--cluster-uid <uid>', 'UID of its namespace kube-system')
     .action(async (cluster: string, options: ConnectionOptions & Confirmation & { readonly clusterUid?: string }) => {
-      confirm(
+      await confirm(
+        deps,
         options,
         'shuts the cluster out that the record is bound to now, and gives up its encryption key: values that were sealed to it have to be sealed anew',
       );
@@ -96,7 +97,8 @@ function addDelete(clusters: Command, deps: CliDeps): void {
     .description('deletes the record of a cluster that is disabled or never registered, with its intents and events')
     .option('--force', 'also one that is in use')
     .action(async (cluster: string, options: ConnectionOptions & Confirmation & { readonly force?: boolean }) => {
-      confirm(
+      await confirm(
+        deps,
         options,
         'deletes the record for good, with its intents, events and keys. What runs in the cluster, what stands in Git and the audit log stay',
       );

@@ -80,7 +80,8 @@ export function addCommitSigningCommands(program: Command, deps: CliDeps): void 
       'lets nothing count any more that a key signed; where it is the one that signs, a new one is made first',
     )
     .action(async (id: string, options: RevokeOptions) => {
-      confirm(
+      await confirm(
+        deps,
         options,
         `lets no commit count that key ${id} signed, however old. A cluster that requires signed commits and whose directory rests on one applies nothing new, and deletes nothing, until the next commit to it or until somebody vouches for its revision`,
       );
@@ -98,7 +99,8 @@ export function addCommitSigningCommands(program: Command, deps: CliDeps): void 
     .argument('<revision>', "tree id of the cluster's directory, as you looked at it")
     .description('lets a cluster read its directory as it is, whoever signed what led to it')
     .action(async (cluster: string, revision: string, options: ConnectionOptions & Confirmation) => {
-      confirm(
+      await confirm(
+        deps,
         options,
         `lets ${cluster} apply what its directory holds at ${revision}, whoever put it there: look at it first`,
       );

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Of a command that cannot be taken back. */
@@ -7,10 +8,28 @@ export interface Confirmation {
 }
 
 export function withConfirmation(command: Command): Command {
-  return command.option('--yes', 'does it; without this it is only said what would be done');
+  return command.option('--yes', 'does it without asking; a program has to say it');
 }
 
-/** @throws CliError, so that nothing is done, where the person has not said that it is meant */
-export function confirm({ yes }: Confirmation, what: string): void {
-  if (yes !== true) throw new CliError(EXIT.usage, `nothing was done. This ${what}`, 'If that is meant, add --yes');
+/**
+ * Asks the person, who answers with y or, where `typed` is given, by typing that.
+ *
+ * @param what completes "This …"
+ * @throws CliError, so that nothing is done, where nobody has said that it is meant
+ */
+export async function confirm(
+  deps: Pick<CliDeps, 'terminal' | 'err'>,
+  { yes }: Confirmation,
+  what: string,
+  typed?: string,
+): Promise<void> {
+  if (yes === true) return;
+  if (deps.terminal === undefined) {
+    throw new CliError(EXIT.usage, `nothing was done. This ${what}`, 'If that is meant, add --yes');
+  }
+  deps.err(`This ${what}.\n`);
+  const question = typed === undefined ? 'Go on? [y/N] ' : `If that is meant, type ${typed}: `;
+  const answer = (await deps.terminal.ask(question))?.trim() ?? '';
+  if (typed === undefined ? /^y(es)?$/i.test(answer) : answer === typed) return;
+  throw new CliError(EXIT.failed, 'nothing was done');
 }

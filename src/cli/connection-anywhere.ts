@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { withConnection } from './connection.ts';
+import { CONNECTION_OPTIONS, withConnection } from './connection.ts';
 
-const NAMES = ['server', 'tokenFile'] as const;
+const NAMES = CONNECTION_OPTIONS;
 
 /**
  * Lets `--server` and `--token-file` stand before a command's name too, as people know it of kubectl; what stands nearest to

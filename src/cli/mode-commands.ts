@@ -118,7 +118,8 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
     const { switch: planned } = answer;
     print(deps, options, { item: planned, text: planText, nameOf: ({ clusterSlug }) => clusterSlug });
     warn(answer, deps);
-    if (options.dryRun !== true) confirm(options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
+    if (options.dryRun !== true)
+      await confirm(deps, options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
     if (planned.plan.wouldStart) return;
     throw new CliError(EXIT.failed, `${planned.clusterSlug} would not be moved to ${planned.to} as it is now`);
   }

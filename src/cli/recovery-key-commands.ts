@@ -41,7 +41,11 @@ export function addRecoveryKeyCommands(program: Command, deps: CliDeps): void {
   withConfirmation(withConnection(key.command('delete')))
     .description('seals secret values to their cluster alone from now on')
     .action(async (options: ConnectionOptions & Confirmation) => {
-      confirm(options, 'leaves secret values that are accepted from now on without a copy for servicectl reseal');
+      await confirm(
+        deps,
+        options,
+        'leaves secret values that are accepted from now on without a copy for servicectl reseal',
+      );
       await callControlPlane(options, deps, 'DELETE', PATH);
       deps.out('there is no recovery key any more; what was sealed to it before still opens with its private half\n');
     });

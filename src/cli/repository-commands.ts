@@ -78,7 +78,11 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
     .argument('<name>', 'of the repository')
     .description("makes a new secret for the host's webhook and prints it this once; the one before counts no more")
     .action(async (name: string, options: ConnectionOptions & OutputOptions & Confirmation) => {
-      confirm(options, `ends the secret that the webhook of ${name} signs with; the host needs the new one at once`);
+      await confirm(
+        deps,
+        options,
+        `ends the secret that the webhook of ${name} signs with; the host needs the new one at once`,
+      );
       const body = { webhookSecret: 'new' };
       const answer = await callControlPlane<Changed>(options, deps, 'PUT', `${at(name)}/credentials`, body);
       changed(answer, options, deps);
@@ -102,7 +106,7 @@ export function addRepositoryCommands(program: Command, deps: CliDeps): void {
     .argument('<name>', 'of the repository')
     .description('forgets a repository of another host that no cluster uses; at its host nothing changes')
     .action(async (name: string, options: ConnectionOptions & Confirmation) => {
-      confirm(options, `forgets the repository ${name} with its credentials; at its host nothing changes`);
+      await confirm(deps, options, `forgets the repository ${name} with its credentials; at its host nothing changes`);
       await callControlPlane(options, deps, 'DELETE', at(name));
       deps.out(`repository ${name} is forgotten\n`);
     });

@@ -12,6 +12,9 @@ import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { addTemplateCommands } from './template-commands.ts';
 import { isColoured } from './colours.ts';
+import { addContextCommands } from './context-commands.ts';
+import { takeEverywhere, type EverywhereOptions } from './everywhere-options.ts';
+import { addLoginCommands } from './login-commands.ts';
 import { takeConnectionAnywhere } from './connection-anywhere.ts';
 import { addGitCommands } from './git-commands.ts';
 import { addMoveLayoutCommand } from './move-layout-command.ts';
@@ -31,8 +34,11 @@ import { addSigningKeyCommands } from './signing-key-commands.ts';
  */
 export async function servicectl(args: readonly string[], given: CliDeps): Promise<number> {
   const program = new Command('servicectl');
-  const colours = { isColoured: isColoured('auto', given) };
-  const deps: CliDeps = Object.defineProperty({ ...given }, 'isColoured', { get: () => colours.isColoured });
+  let said: EverywhereOptions = { color: 'auto', isQuiet: false };
+  const deps: CliDeps = Object.defineProperties(
+    { ...given },
+    { isColoured: { get: () => isColoured(said.color, given) }, isQuiet: { get: () => said.isQuiet } },
+  );
   program
     .description('installs operators and administers clusters')
     .version(`servicectl ${PROJECT_VERSION}`, '--version', 'prints the version')
@@ -40,6 +46,8 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ writeOut: deps.out, writeErr: deps.err });
+  addLoginCommands(program, deps);
+  addContextCommands(program, deps);
   addOperatorCommands(program, deps);
   addNamespaceCommands(program, deps);
   addClusterCommands(program, deps);
@@ -59,6 +67,7 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
   addMoveLayoutCommand(program, deps);
   addApprovalCommands(program, deps);
   takeConnectionAnywhere(program);
+  takeEverywhere(program, (options) => (said = options));
   inherit(program);
   let failing = program;
   rememberFailing(program, (command) => (failing = command));

@@ -50,7 +50,8 @@ export function addSigningKeyCommands(program: Command, deps: CliDeps): void {
     .argument('<kid>', 'of a retired key; see servicectl signing-keys list')
     .description('lets nothing count any more that a retired key signed')
     .action(async (cluster: string, kid: string, options: ConnectionOptions & Confirmation) => {
-      confirm(
+      await confirm(
+        deps,
         options,
         `makes worthless what key ${kid} signed: a file in Git that was not delivered anew since the rotation is not applied until it is, and where signatures are required its object stands still; an update that names nothing delivers anew`,
       );

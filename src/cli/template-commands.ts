@@ -74,7 +74,7 @@ export function addTemplateCommands(program: Command, deps: CliDeps): void {
     .argument('<template>', 'its name')
     .description('deletes a template that no cluster lists; of a built-in one, what was set of it')
     .action(async (name: string, options: ConnectionOptions & Confirmation) => {
-      confirm(options, `deletes the operation template ${name}`);
+      await confirm(deps, options, `deletes the operation template ${name}`);
       await callControlPlane(options, deps, 'DELETE', at(name));
       deps.out(`${name}: deleted\n`);
     });

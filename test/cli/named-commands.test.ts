@@ -25,7 +25,11 @@ async function helpOf(words: readonly string[]): Promise<string> {
 /** Whether there is such a command; of words that follow a command with arguments only it itself is looked at. */
 async function exists(words: readonly string[]): Promise<boolean> {
   const [, usage = ''] = /^Usage: servicectl (.*)$/m.exec(await helpOf(words)) ?? [];
-  const known = usage.replace(/ ?\[options\].*$/, '').split(' ');
+  // A command with two names is told by the first: `clusters show|get`.
+  const known = usage
+    .replace(/ ?\[options\].*$/, '')
+    .split(' ')
+    .map((word, place) => word.split('|').find((name) => name === words[place]) ?? word);
   if (known.join(' ') === words.join(' ')) return true;
   return words.join(' ').startsWith(known.join(' ')) && known[0] !== '' && !usage.includes('[command]');
 }

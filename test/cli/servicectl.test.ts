@@ -28,7 +28,7 @@ const kindsIn = (text: string): string[] =>
 
 it.for([
   [['git', 'log', '--no-such-option'], 'servicectl git log'],
-  [['clusters', 'get'], 'servicectl clusters get'],
+  [['clusters', 'get'], 'servicectl clusters show'],
   [['proposals', 'shov'], 'servicectl proposals'],
   [['--no-such-option'], 'servicectl'],
 ] as const)('of a wrong command line %j names the help of %s', async ([args, command]) => {
@@ -218,9 +218,9 @@ describe('servicectl clusters', () => {
     ];
     answer = { status: 200, body: JSON.stringify({ items }) };
     expect((await run(['clusters', 'list'], env)).out).toBe(
-      'SLUG          ID    STATUS    MODE     CONNECTED   LAST CONTACT\n' +
-        `prod-europe   c-1   Active    gitops   True        ${at}\n` +
-        'eu            c-1   Pending   pull     Unknown     -\n',
+      'SLUG          STATUS    MODE     HEALTH   APPS   CONNECTED   LAST CONTACT\n' +
+        `prod-europe   Active    gitops   -        -      True        ${at}\n` +
+        'eu            Pending   pull     -        -      Unknown     -\n',
     );
     expect((await run(['clusters', 'list', '-o', 'name'], env)).out).toBe('prod-europe\neu\n');
     expect(JSON.parse((await run(['clusters', 'list', '-o', 'json'], env)).out)).toEqual({ items });
