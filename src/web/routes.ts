@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { SHELL_ROUTES } from './shell-routes.ts';
+import { PEOPLE_ROUTES, SHELL_ROUTES } from './shell-routes.ts';
 import { WORK_ROUTES } from './work-routes.ts';
 
 export interface ViewProps {
@@ -22,7 +22,7 @@ export interface Route {
   readonly under?: string;
 }
 
-export const ROUTES: readonly Route[] = [...SHELL_ROUTES, ...WORK_ROUTES];
+export const ROUTES: readonly Route[] = [...SHELL_ROUTES, ...WORK_ROUTES, ...PEOPLE_ROUTES];
 
 export interface Match {
   readonly route: Route;

@@ -1,6 +1,6 @@
 import type { Route } from './routes.ts';
 
-/** The fleet, its clusters, and who may do what. */
+/** The fleet, its clusters and what runs on them. */
 export const SHELL_ROUTES: readonly Route[] = [
   {
     pattern: /^\/$/,
@@ -22,6 +22,10 @@ export const SHELL_ROUTES: readonly Route[] = [
     load: async () => (await import('./views/applications.tsx')).ApplicationsView,
     nav: { group: 'Run', label: 'Applications', path: '/applications' },
   },
+];
+
+/** Who may come in, and what holds for all. */
+export const PEOPLE_ROUTES: readonly Route[] = [
   {
     pattern: /^\/members$/,
     load: async () => (await import('./views/members.tsx')).MembersView,

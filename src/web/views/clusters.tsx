@@ -54,7 +54,7 @@ const COLUMNS: readonly VirtualColumn<ClusterSummary>[] = [
     area: 'waiting',
     cell: ({ waitingFor }) =>
       waitingFor === undefined ? (
-        <span class="quiet">nothing</span>
+        <span class="quiet none">nothing</span>
       ) : (
         <span title={`${waitingFor.count} waiting; the oldest ${waitingFor.text}`}>
           {waitingFor.count > 1 ? `${waitingFor.count}: ` : ''}

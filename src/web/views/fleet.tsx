@@ -173,7 +173,7 @@ function Trouble(): JSX.Element {
                       `${applications.failed} of ${applications.total} degraded`
                     ) : (
                       <>
-                        silent since <When at={lastContactAt} />
+                        last heard <When at={lastContactAt} />
                       </>
                     )}
                   </span>
