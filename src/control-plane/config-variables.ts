@@ -40,6 +40,18 @@ export const ConfigVariables = Type.Object(
       pattern: '^[\\u0021-\\u007e]{32,256}$',
       description: '32 to 256 visible ASCII characters',
     }),
+    SERVICE_OIDC_ISSUER: variable({
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      description: 'the address of an OpenID provider, exactly as its tokens say it',
+    }),
+    SERVICE_OIDC_AUDIENCE: variable({
+      pattern: '^[\\u0021-\\u007e]{1,512}$',
+      description: 'whom tokens of the provider are for: a client id or the name of an API',
+    }),
+    SERVICE_OIDC_CLIENT_ID: variable({
+      pattern: '^[\\u0021-\\u007e]{1,512}$',
+      description: 'the client that people sign in as; without it, the audience',
+    }),
     SERVICE_RATE_LIMIT_POLLS: rateLimit('polls a credential may send within 10 s'),
     SERVICE_RATE_LIMIT_WRITES: rateLimit('acks, statuses and results a credential may send within 10 s'),
     SERVICE_RATE_LIMIT_EVENTS: rateLimit('posts of events a credential may send within 10 s'),
@@ -60,12 +72,6 @@ export const ConfigVariables = Type.Object(
   { additionalProperties: false },
 );
 export type ConfigVariables = Static<typeof ConfigVariables>;
-
-/** Named in the decisions and not built yet. Ignoring one would leave its user believing that it works. */
-export const VARIABLES_OF_LATER_VERSIONS: Readonly<Record<string, string>> = {
-  SERVICE_OIDC_ISSUER: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
-  SERVICE_OIDC_AUDIENCE: 'sign-in by OIDC is not in this version; use SERVICE_ADMIN_TOKEN',
-};
 
 /** The operator's own, so that both programs can be started from one shell. */
 const VARIABLES_OF_THE_OPERATOR: ReadonlySet<string> = new Set([

@@ -7,7 +7,8 @@ import { Secret } from '../runtime/secret.ts';
 import { DEFAULT_RATE_LIMITS, RECOVERIES_PER_REGISTRATION, type RateLimits } from './http/agent/rate-limits.ts';
 import { readClientCertificates, type ClientCertificateConfig } from './client-certificate-config.ts';
 import { ConfigError } from './config-error.ts';
-import { ConfigVariables, isForeignVariable, VARIABLES_OF_LATER_VERSIONS } from './config-variables.ts';
+import { ConfigVariables, isForeignVariable } from './config-variables.ts';
+import { readOidc, type OidcConfig } from './oidc/oidc-config.ts';
 
 export interface ControlPlaneConfig {
   /** Port 0 takes any free one. */
@@ -24,6 +25,8 @@ export interface ControlPlaneConfig {
   /** Whose `X-Forwarded-*` headers count. */
   readonly trustedProxies: readonly string[];
   readonly adminToken: Secret | undefined;
+  /** Whose tokens people may come in with besides; absent: nobody's. */
+  readonly oidc: OidcConfig | undefined;
   readonly rateLimits: RateLimits;
   /** From a job's creation to its `expiresAt`; absent: 24 h. */
   readonly jobLifetimeMs: number | undefined;
@@ -68,6 +71,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     clientCertificates: readClientCertificates(variables),
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
     adminToken: variables.SERVICE_ADMIN_TOKEN === undefined ? undefined : new Secret(variables.SERVICE_ADMIN_TOKEN),
+    oidc: readOidc(variables),
     rateLimits: readRateLimits(variables),
     jobLifetimeMs:
       variables.SERVICE_JOB_LIFETIME === undefined ? undefined : Number(variables.SERVICE_JOB_LIFETIME) * 1000,
@@ -83,8 +87,6 @@ function readVariables(env: Readonly<Record<string, string | undefined>>): Confi
   const own: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || isForeignVariable(name)) continue;
-    const later = Object.hasOwn(VARIABLES_OF_LATER_VERSIONS, name) ? VARIABLES_OF_LATER_VERSIONS[name] : undefined;
-    if (later !== undefined) throw new ConfigError(name, later);
     if (value === '') throw new ConfigError(name, 'is empty; unset it or give it a value');
     own[name] = value;
   }

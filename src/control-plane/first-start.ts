@@ -1,20 +1,23 @@
 import { mintToken } from '../protocol/token.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
-import { deleteAdminToken, hasAdminToken, putAdminToken } from './store/admin-tokens.ts';
+import { deleteAdminToken, putAdminToken } from './store/admin-tokens.ts';
+import { hasAdministrator } from './store/administrators.ts';
 import type { Store } from './store/open-store.ts';
 import { DEFAULT_ORGANIZATION, ensureOrganization } from './store/organizations.ts';
 
 /** Actor of the token in SERVICE_ADMIN_TOKEN. */
 export const CONFIGURED_ADMIN = 'admin';
 /** Actor of the token that the first start makes. */
-const FIRST_ADMIN = 'first-admin';
+export const FIRST_ADMIN = 'first-admin';
 
 interface FirstStartDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly adminToken: Secret | undefined;
+  /** Whether people come in by an identity provider. */
+  readonly isOidc: boolean;
 }
 
 /** Makes the organization `default`, and lets the configured token count for as long as it is configured. */
@@ -31,17 +34,17 @@ export async function prepareFirstStart(deps: FirstStartDeps): Promise<void> {
 }
 
 /**
- * Makes a token where there is none, so that somebody can come in. Called once nothing can keep the program from saying it:
+ * Makes a token where nobody could administer the organization, so that somebody can come in. Called once nothing can keep the program from saying it:
  * a first start that failed, on a port that is taken say, would have used it up.
  *
  * @returns the token that was made; it is stored as a hash only, so this is the one time to show it
  */
 export async function makeFirstAdmin(deps: FirstStartDeps): Promise<Secret | undefined> {
-  const { store, clock, randomBytes } = deps;
+  const { store, clock, randomBytes, isOidc } = deps;
   const made = mintToken('svcadm', randomBytes);
   return await store.write(async (trx) => {
     const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
-    if (await hasAdminToken(trx, organizationId, clock.now())) return undefined;
+    if (await hasAdministrator(trx, organizationId, { now: clock.now(), isOidc })) return undefined;
     await putAdminToken(trx, { organizationId, name: FIRST_ADMIN, token: made.expose(), now: clock.now() });
     return made;
   });

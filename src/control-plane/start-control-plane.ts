@@ -33,6 +33,7 @@ import { createHttpServer } from './http/server.ts';
 import { InstallLinks } from './install-links.ts';
 import { LayoutMoves } from './git/layout-moves.ts';
 import { openMasterKey } from './master-key.ts';
+import { OidcSignIn } from './oidc/oidc-sign-in.ts';
 import { ProposalDiffs } from './proposals/proposal-diff.ts';
 import { PayloadSigner } from './payload-signer.ts';
 import { deliverByPush } from './push/deliver-by-push.ts';
@@ -88,7 +89,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const store = started.use(await openDatabase({ url: config.databaseUrl.expose(), clock, logger, random }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   await requireSameMasterKey(store, masterKey);
-  const firstStart = { ...deps, store, adminToken: config.adminToken };
+  const firstStart = { ...deps, store, adminToken: config.adminToken, isOidc: config.oidc !== undefined };
   await prepareFirstStart(firstStart);
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const clientCertificates = await clientCertificateSettings(config);
@@ -138,6 +139,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key, ca: await clientCa() } }),
     trustedProxies: config.trustedProxies,
   });
+  const oidc = config.oidc === undefined ? undefined : started.use(new OidcSignIn(config.oidc, { ...deps, store }));
   const channel = started.use(
     new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
   );
@@ -189,6 +191,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
     contactWatch,
     clientAuthority,
     commitSigning,
+    oidc,
     layoutMoves,
     history: new RepositoryHistory({ open }),
     proposalDiffs: new ProposalDiffs({ logger, open }),

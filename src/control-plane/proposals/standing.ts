@@ -3,6 +3,7 @@ import { subjectOf } from '../approvals/effects.ts';
 import { requirementIn, requirementsOf } from '../approvals/requirements.ts';
 import { gitSettingsOf, strictest, type RequiredApprovals } from '../git/git-settings.ts';
 import { listAdminTokens } from '../store/admin-tokens.ts';
+import { listMembers, memberKey, memberScopes } from '../store/members.ts';
 import { approvalsOfIntents } from '../store/approvals.ts';
 import { pinsIn, reviewsOf } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalReviewRow, ProposalRow } from '../store/schema.ts';
@@ -87,16 +88,23 @@ export async function standingOf(db: Kysely<Database>, row: ProposalRow, now: Da
   return standing;
 }
 
-/** With which token each of these can come in, and as what. */
+/** With which token each of these can come in to approve, and as what; whoever may not approve any more is left out. */
 export async function holdersOf(
   db: Kysely<Database>,
   organizationId: string,
   names: readonly string[],
 ): Promise<Holders> {
   const tokens = await listAdminTokens(db, organizationId, { names });
-  return new Map(
-    tokens.map(({ name, token_hash: token, roles }) => [name, { token, roles: JSON.parse(roles ?? '[]') as string[] }]),
-  );
+  const members = await listMembers(db, organizationId, { names });
+  const able = members.filter((member) => member.disabled_at === null && memberScopes(member).has('approve'));
+  return new Map([
+    ...tokens.map((row) => [row.name, { token: row.token_hash, roles: rolesIn(row.roles) }] as const),
+    ...able.map((row) => [row.name, { token: memberKey(row), roles: rolesIn(row.roles) }] as const),
+  ]);
+}
+
+function rolesIn(text: string | null): string[] {
+  return JSON.parse(text ?? '[]') as string[];
 }
 
 /** By intent: the approvals that it needed when it was accepted, and those that it needs now. */

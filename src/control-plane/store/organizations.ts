@@ -34,3 +34,33 @@ export async function ensureOrganization(
 export async function findOrganization(db: Kysely<Database>, id: string): Promise<OrganizationRow | undefined> {
   return await db.selectFrom('organizations').selectAll().where('id', '=', id).executeTakeFirst();
 }
+
+export async function findOrganizationNamed(db: Kysely<Database>, name: string): Promise<OrganizationRow | undefined> {
+  return await db.selectFrom('organizations').selectAll().where('name', '=', name).executeTakeFirst();
+}
+
+/** By name. `ids`: of those alone; undefined: of all. */
+export async function listOrganizations(
+  db: Kysely<Database>,
+  which: {
+    readonly ids: readonly string[] | undefined;
+    readonly name?: string;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  },
+): Promise<OrganizationRow[]> {
+  let query = db.selectFrom('organizations').selectAll().orderBy('name').limit(which.limit);
+  if (which.ids !== undefined) query = query.where('id', 'in', which.ids);
+  if (which.name !== undefined) query = query.where('name', '=', which.name);
+  if (which.after !== undefined) query = query.where('name', '>', which.after);
+  return await query.execute();
+}
+
+/** Of two that change who may come in at once, the second sees what the first did. */
+export async function lockOrganization(trx: Kysely<Database>, id: string): Promise<void> {
+  await trx
+    .updateTable('organizations')
+    .set((eb) => ({ name: eb.ref('name') }))
+    .where('id', '=', id)
+    .execute();
+}

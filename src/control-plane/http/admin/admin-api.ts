@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LastUse } from '../../store/last-use.ts';
 import { answerError } from '../answer-error.ts';
 import { nameBodyLimit } from '../name-body-limit.ts';
 import { auditRefusals } from '../audit-refusals.ts';
@@ -24,11 +25,15 @@ import { commitSigningKeyRoutes } from './commit-signing-keys.ts';
 import { deleteClusterRoute } from './delete-cluster.ts';
 import { fleetRoute } from './fleet.ts';
 import { historyRoutes } from './history.ts';
+import { idempotentPosts } from './idempotent-posts.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { hostRepositoryRoutes } from './host-repositories.ts';
 import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
 import { listClustersRoute } from './list-clusters.ts';
+import { loginRoute } from './login.ts';
+import { meRoute } from './me.ts';
+import { memberRoutes } from './members.ts';
 import { modeRoutes } from './mode.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
 import { proposalRoutes } from './proposals.ts';
@@ -37,6 +42,7 @@ import { refuseUnread } from './refuse-unread.ts';
 import { operationRoutes } from './operations.ts';
 import { operationTemplateRoutes } from './operation-templates.ts';
 import { organizationRoutes } from './organization.ts';
+import { organizationsRoutes } from './organizations.ts';
 import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
 import { requireScope } from './require-scope.ts';
@@ -52,6 +58,7 @@ import { workListRoutes } from './work-lists.ts';
 /** The admin API (decisions, "Admin API"), below `/api/v1`. Every call is one organization's, by its token. */
 export function adminApi(app: HttpServer, deps: AdminDeps): void {
   app.decorateRequest('admin', null);
+  const lastUse = new LastUse({ ...deps, logger: app.log });
   app.register(
     async (scope: HttpServer) => {
       scope.setErrorHandler((error, request, reply) => {
@@ -60,12 +67,13 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       scope.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
         // Answers hold tokens that are shown once, and whatever else they hold is one organization's own.
         reply.header('cache-control', 'no-store');
-        request.admin = await authenticateAdmin(deps, request.headers);
+        request.admin = await authenticateAdmin({ ...deps, lastUse }, request.headers);
       });
       const refusals = new RefusalAudit(deps);
       requireScope(scope, { refusals });
       auditRefusals(scope, { ...deps, refusals });
       refuseUnread(scope);
+      idempotentPosts(scope, deps);
       clusterRoutes(scope, deps);
       listClustersRoute(scope, deps);
       fleetRoute(scope, deps);
@@ -96,6 +104,9 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       recoveryKeyRoutes(scope, deps);
       reportRoutes(scope, deps);
       adminTokenRoutes(scope, deps);
+      memberRoutes(scope, deps);
+      meRoute(scope);
+      organizationsRoutes(scope, deps);
       auditRoutes(scope, deps);
       changeRoutes(scope, deps);
       timelineRoute(scope, deps);
@@ -106,6 +117,13 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       repositoryLayoutRoute(scope, deps);
       historyRoutes(scope, deps);
       pushCredentialRoutes(scope, deps);
+    },
+    { prefix: '/api/v1' },
+  );
+  app.register(
+    async (open: HttpServer) => {
+      refuseUnread(open);
+      loginRoute(open, deps);
     },
     { prefix: '/api/v1' },
   );

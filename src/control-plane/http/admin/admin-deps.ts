@@ -6,6 +6,7 @@ import type { ClientAuthority } from '../../client-authority.ts';
 import type { CommitSigning } from '../../commit-signing/commit-signing.ts';
 import type { ContactWatch } from '../../contact-watch.ts';
 import type { DiscussionChannel } from '../../channel/discussion-channel.ts';
+import type { OidcSignIn } from '../../oidc/oidc-sign-in.ts';
 import type { LayoutMoves } from '../../git/layout-moves.ts';
 import type { RepositoryHistory } from '../../history/repository-history.ts';
 import type { Deliveries } from '../../deliveries.ts';
@@ -28,6 +29,8 @@ export interface AdminDeps {
   readonly changeLog: ChangeLog;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
+  /** Absent: people come in with tokens of the control plane alone. */
+  readonly oidc: Pick<OidcSignIn, 'identify' | 'config' | 'metadata'> | undefined;
   readonly masterKey: MasterKey;
   readonly signer: Pick<PayloadSigner, 'approve'>;
   readonly lastContact: Pick<LastContact, 'pending'>;

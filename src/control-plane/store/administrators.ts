@@ -1,0 +1,68 @@
+import type { Kysely } from 'kysely';
+import { AppError } from '../../protocol/app-error.ts';
+import { SCOPES, type Scope } from '../access.ts';
+import { scopesOfToken } from './admin-tokens.ts';
+import { memberScopes } from './members.ts';
+import type { Database } from './schema.ts';
+
+interface Looking {
+  readonly now: Date;
+  /** Whether members come in by an identity provider at all. */
+  readonly isOidc: boolean;
+}
+
+/**
+ * Whether somebody can come in who may do everything: by a token that counts, or as a member that the identity provider
+ * signed in before. Another one may be let in by that one; without any, nobody.
+ */
+export async function hasAdministrator(
+  db: Kysely<Database>,
+  organizationId: string,
+  { now, isOidc }: Looking,
+): Promise<boolean> {
+  const members = await db
+    .selectFrom('members')
+    .select(['name', 'access', 'oidc_subject'])
+    .where('organization_id', '=', organizationId)
+    .where('disabled_at', 'is', null)
+    .execute();
+  const able = new Map(members.filter((member) => isEverything(memberScopes(member))).map((one) => [one.name, one]));
+  if (isOidc && [...able.values()].some(({ oidc_subject: subject }) => subject !== null)) return true;
+  const tokens = await db
+    .selectFrom('admin_tokens')
+    .select(['member', 'access', 'scopes'])
+    .where('organization_id', '=', organizationId)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now.toISOString())]))
+    .execute();
+  return tokens.some((token) => {
+    if (token.member == null) return isEverything(scopesOfToken(token, undefined));
+    const member = able.get(token.member);
+    return member !== undefined && isEverything(scopesOfToken(token, member));
+  });
+}
+
+/**
+ * Carries out what may take an administrator away. Of two at once the second sees what the first did, since both hold the
+ * organization's row (`lockOrganization`).
+ *
+ * @throws AppError `conflict` when nobody could administer the organization any more
+ */
+export async function keepAdministrator<T>(
+  trx: Kysely<Database>,
+  organizationId: string,
+  looking: Looking & { readonly what: string },
+  act: () => Promise<T>,
+): Promise<T> {
+  const before = await hasAdministrator(trx, organizationId, looking);
+  const done = await act();
+  if (before && !(await hasAdministrator(trx, organizationId, looking))) {
+    const message = `${looking.what} is the last one who can administer the organization: nobody could any more. Let another one in first, with access admin`;
+    throw new AppError('conflict', message);
+  }
+  return done;
+}
+
+/** Whether these are all scopes that there are. */
+export function isEverything(scopes: ReadonlySet<Scope>): boolean {
+  return scopes.size === Object.keys(SCOPES).length;
+}
