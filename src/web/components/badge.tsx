@@ -52,7 +52,6 @@ const TONES: Readonly<Record<Tone, readonly string[]>> = {
     'waiting',
     'awaiting-approval',
     'untried',
-    'missing',
     'not reported',
   ],
   warning: ['degraded', 'expiring', 'blocked', 'disabled', 'outdated', 'untrusted', 'upgradable', 'expired'],

@@ -37,12 +37,9 @@ const COLUMNS: readonly Column<ReportedResource>[] = [
   { head: 'Last report', look: 'tight', cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
-export function OneCondition({
-  condition: { type, status, reason, message },
-}: {
-  readonly condition: Condition;
-}): JSX.Element {
-  const good = isGood(type, status);
+export function OneCondition({ condition }: { readonly condition: Condition }): JSX.Element {
+  const { type, status, reason, message } = condition;
+  const good = isGood(condition);
   const tone: Tone = good === undefined ? 'waiting' : good ? 'good' : 'bad';
   return (
     <>

@@ -198,9 +198,9 @@ function Waiting({ cluster }: { readonly cluster: Cluster }): JSX.Element | null
 export function ConditionCards({ conditions }: { readonly conditions: readonly Condition[] }): JSX.Element {
   if (conditions.length === 0) return <p class="quiet">Nothing is known of it before its operator has registered.</p>;
   const order: readonly (boolean | undefined)[] = [false, undefined, true];
-  const sorted = [...conditions].sort(
-    (a, b) => order.indexOf(isGood(a.type, a.status)) - order.indexOf(isGood(b.type, b.status)),
-  );
+  // `Disconnected` says the same as `Connected`, the other way round.
+  const told = conditions.filter(({ type }) => type !== 'Disconnected');
+  const sorted = told.sort((a, b) => order.indexOf(isGood(a)) - order.indexOf(isGood(b)));
   return (
     <ul class="condition-cards">
       {sorted.map((condition) => (
@@ -210,12 +210,9 @@ export function ConditionCards({ conditions }: { readonly conditions: readonly C
   );
 }
 
-function ConditionCard({
-  condition: { type, status, reason, message, lastTransitionTime },
-}: {
-  readonly condition: Condition;
-}): JSX.Element {
-  const good = isGood(type, status);
+function ConditionCard({ condition }: { readonly condition: Condition }): JSX.Element {
+  const { type, status, reason, message, lastTransitionTime } = condition;
+  const good = isGood(condition);
   const tone: Tone = good === undefined ? 'waiting' : good ? 'good' : 'bad';
   return (
     <li class={`tone-edge-${tone}`}>

@@ -1,3 +1,5 @@
+import type { Condition } from '../api/conditions.ts';
+
 /** What each condition of a cluster tells, in words for somebody who meets it for the first time. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   Authenticated: 'The operator has a credential that this control plane takes.',
@@ -27,7 +29,11 @@ const IS_BAD = new Set([
   'Drifted',
 ]);
 
-export function isGood(type: string, status: string): boolean | undefined {
+/** Of conditions that are written for good news too. */
+const BAD_REASONS = new Set(['CredentialRevoked']);
+
+export function isGood({ type, status, reason = '' }: Condition): boolean | undefined {
+  if (BAD_REASONS.has(reason)) return false;
   if (status === 'Unknown' || type === 'Reconciling' || type === 'ModeSwitched') return undefined;
   return (status === 'True') !== IS_BAD.has(type);
 }
