@@ -1,9 +1,9 @@
-import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { changeStream, type Followed } from '../../changes/change-stream.ts';
+import { readableTexts } from '../../changes/readable-texts.ts';
 import { CHANGE_RESOURCES } from '../../store/changes.ts';
 import { answers } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
@@ -14,10 +14,6 @@ import { requireClusterId } from './named-cluster.ts';
 /** Streams of one name, as many tabs and terminals, and of all together. */
 const MAX_OF_ONE = 32;
 const MAX_STREAMS = 1000;
-/** A client that takes nothing for so long is ended: what waits for it is not kept for ever. */
-const STUCK_MS = 30_000;
-/** Text that may wait for a client. */
-const BUFFER_BYTES = 16_384;
 
 const ChangesQuery = Type.Object(
   {
@@ -81,35 +77,22 @@ export function changeRoutes(app: HttpServer, deps: AdminDeps): void {
     };
     const stop = AbortSignal.any([gone.signal, app.closing]);
     const texts = changeStream({ store, log, clock, mayGoOn }, followed, stop);
-    const body = Readable.from(
-      endStuck(texts, () => body.destroy()),
-      {
-        objectMode: false,
-        highWaterMark: BUFFER_BYTES,
-      },
-    );
+    const body = readableTexts(texts, clock);
+    // Whoever has gone ends its wait, and with that the stream.
+    reply.raw.once('close', () => gone.abort(new Error('the client has gone')));
     body.once('close', () => {
-      gone.abort(new Error('the stream has ended'));
       total -= 1;
       const left = (streams.get(key) ?? 1) - 1;
       if (left === 0) streams.delete(key);
       else streams.set(key, left);
     });
-    return await reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(body);
+    return await reply
+      .header('content-type', 'text/event-stream')
+      .header('x-accel-buffering', 'no')
+      // It is of no use afterwards, and would keep a server that closes waiting.
+      .header('connection', 'close')
+      .send(body);
   });
-
-  /** Ends the stream when a text is not taken in time. */
-  async function* endStuck(texts: AsyncGenerator<string>, end: () => void): AsyncGenerator<string> {
-    for await (const text of texts) {
-      const taken = new AbortController();
-      clock.sleep(STUCK_MS, taken.signal).then(end, () => undefined);
-      try {
-        yield text;
-      } finally {
-        taken.abort(new Error('it was taken'));
-      }
-    }
-  }
 }
 
 async function readFollowed(
