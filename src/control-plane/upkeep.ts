@@ -9,6 +9,7 @@ import { deleteEndedAgentCredentials, ENDED_CREDENTIALS_KEPT_MS } from './store/
 import { raiseConfigRevision } from './store/clusters.ts';
 import { clustersWithAgeingCredential, deleteUselessGitCredentials } from './store/git-credentials.ts';
 import type { Store } from './store/open-store.ts';
+import { deleteRequestAnswersBefore, REQUEST_ANSWERS_KEPT_MS } from './store/request-answers.ts';
 import { deleteRequestKeysBefore, REQUEST_KEY_LIFETIME_MS } from './store/request-keys.ts';
 import { configTopic } from './topics.ts';
 import type { Wakeups } from './wakeups.ts';
@@ -50,6 +51,7 @@ export class Upkeep {
       await deleteUselessGitCredentials(trx, now);
       await deleteEndedAgentCredentials(trx, new Date(now.getTime() - ENDED_CREDENTIALS_KEPT_MS).toISOString());
       await deleteRequestKeysBefore(trx, new Date(now.getTime() - REQUEST_KEY_LIFETIME_MS).toISOString());
+      await deleteRequestAnswersBefore(trx, new Date(now.getTime() - REQUEST_ANSWERS_KEPT_MS).toISOString());
     });
     const ageing = await clustersWithAgeingCredential(store.db, renewalThreshold(now), MAX_RENEWALS);
     for (const { clusterId, repositoryId } of ageing) {

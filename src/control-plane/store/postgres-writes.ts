@@ -24,7 +24,7 @@ const BEGIN_ALONE = 'BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE schema_migra
 type Work<T> = (trx: Kysely<Database>) => Promise<T>;
 
 /** COMMIT was sent and no answer came: it may have been stored. */
-class UnknownOutcome extends AppError {
+export class UnknownOutcome extends AppError {
   constructor(cause: unknown) {
     super(
       'unavailable',
