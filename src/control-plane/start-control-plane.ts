@@ -217,7 +217,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   });
   gitRoutes(app, { host });
   gitHostWebhookRoutes(app, { ...deps, store, wakeups, hostAccesses });
-  pageRoutes(app);
+  pageRoutes(app, { oidc, clock });
   started.defer(async () => await close(app, host, clock));
   const ownUrl = await listen(app, config, tls === undefined ? 'http' : 'https');
   if (url === '') url = ownUrl;

@@ -1,9 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError } from './api/api-error.ts';
-import { SCOPES, type Scope } from '../control-plane/access.ts';
 import type { Me } from './api/me.ts';
-import { useResource } from './api/use-resource.ts';
+import { isOf, useResource } from './api/use-resource.ts';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { Toasts } from './components/toast.tsx';
@@ -34,14 +32,13 @@ export function App({ fault }: { readonly fault: string | undefined }): JSX.Elem
 }
 
 function SignedIn(): JSX.Element {
-  const me = useResource<Me>('/me');
-  const known = me.data ?? (isBeforeMembers(me.error) ? EVERYTHING : undefined);
-  if (known === undefined) {
-    return <Shell>{me.error === undefined ? <Skeleton /> : <Failure error={me.error} retry={me.reload} />}</Shell>;
+  const me = useResource<Me>('/me', isOf('members', 'admin-tokens'));
+  if (me.data === undefined) {
+    return <Shell>{me.error === undefined ? <Skeleton /> : <NotLetIn error={me.error} retry={me.reload} />}</Shell>;
   }
   return (
-    <MeContext.Provider value={known}>
-      <Shell me={known}>
+    <MeContext.Provider value={me.data}>
+      <Shell me={me.data}>
         <ErrorBoundary>
           <Routed />
         </ErrorBoundary>
@@ -49,17 +46,19 @@ function SignedIn(): JSX.Element {
     </MeContext.Provider>
   );
 }
-const isBeforeMembers = (error: Error | undefined): boolean => error instanceof ApiError && error.status === 404;
-const EVERYTHING: Me = {
-  name: 'admin',
-  member: false,
-  organization: { id: '', name: '' },
-  organizations: [],
-  access: ['admin'],
-  roles: [],
-  scopes: Object.keys(SCOPES) as Scope[],
-  via: 'token',
-};
+/** A token may be good and its bearer nobody's member. */
+function NotLetIn({ error, retry }: { readonly error: Error; readonly retry: () => void }): JSX.Element {
+  return (
+    <Page title="Not let in">
+      <Failure error={error} retry={retry} />
+      <div class="buttons">
+        <button type="button" onClick={() => session.close()}>
+          Sign in as somebody else
+        </button>
+      </div>
+    </Page>
+  );
+}
 
 /** Views that were loaded once are drawn at once. */
 const loaded = new Map<Route, View>();

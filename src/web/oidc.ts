@@ -43,7 +43,8 @@ export async function beginSignIn(provider: OidcProvider): Promise<void> {
     response_type: 'code',
     client_id: clientId,
     redirect_uri: redirectUri(),
-    scope: provider.scopes.join(' '),
+    // Nothing is kept beyond the tab, so nothing to come in again with is asked for.
+    scope: provider.scopes.filter((scope) => scope !== 'offline_access').join(' '),
     state,
     code_challenge: base64url(new Uint8Array(digest)),
     code_challenge_method: 'S256',

@@ -141,6 +141,8 @@ export class OidcProvider implements AsyncDisposable {
       conformIdTokenClaims: false,
       cookies: { keys: ['test'] },
       pkce: { required: () => true },
+      // A page asks for its token itself, from another origin.
+      clientBasedCORS: () => true,
       ttl: {
         AccessToken: 600,
         IdToken: 600,

@@ -4,6 +4,8 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../runtime/clock.ts';
+import type { OidcSignIn } from '../oidc/oidc-sign-in.ts';
 import type { HttpServer } from './server.ts';
 
 /** What `npm run build:web` makes of `src/web`. */
@@ -16,17 +18,19 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Scripts, styles and calls of this origin and nothing else; no frame around it, no form that leaves it. */
+/** Scripts and styles of this origin and nothing else; no frame around it, no form that leaves it. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "connect-src 'self'",
   "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** The page waits no longer for an identity provider that does not answer. */
+const PROVIDER_MS = 1000;
 
 /** The names of assets hold the hash of what is in them. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
@@ -38,16 +42,22 @@ interface PageFile {
   readonly tag: string;
 }
 
+export interface PageDeps {
+  /** Absent: nobody signs in by an identity provider. */
+  readonly oidc: Pick<OidcSignIn, 'config' | 'metadata'> | undefined;
+  readonly clock: Clock;
+}
+
 /**
  * `GET /` and `/assets/…`: the page. Its files are the same for everybody and hold nothing that is anybody's: what it shows
  * it asks the admin API for, with the token of who looks at it.
  */
-export function pageRoutes(app: HttpServer): void {
+export function pageRoutes(app: HttpServer, deps: PageDeps): void {
   const files = readPage();
   app.register(async (scope: HttpServer) => {
     scope.addHook('onRequest', async (_request, reply) => {
       reply
-        .header('content-security-policy', POLICY)
+        .header('content-security-policy', `${POLICY}; connect-src ${(await connectsTo(deps)).join(' ')}`)
         .header('x-content-type-options', 'nosniff')
         .header('referrer-policy', 'no-referrer');
     });
@@ -60,6 +70,27 @@ export function pageRoutes(app: HttpServer): void {
       });
     }
   });
+}
+
+/**
+ * Where the page may call: here, and where an identity provider changes a code for a token. While that is not known it is the
+ * issuer's own address: the page is loaded again when somebody comes back from there.
+ */
+async function connectsTo({ oidc, clock }: PageDeps): Promise<readonly string[]> {
+  if (oidc === undefined) return ["'self'"];
+  const issuer = new URL(oidc.config.issuer).origin;
+  const enough = new AbortController();
+  const late = clock.sleep(PROVIDER_MS, enough.signal).then(
+    () => issuer,
+    () => issuer,
+  );
+  const known = oidc.metadata().then(
+    ({ token_endpoint: endpoint }) => new URL(endpoint).origin,
+    () => issuer,
+  );
+  const provider = await Promise.race([known, late]);
+  enough.abort(new Error('it is known'));
+  return ["'self'", provider];
 }
 
 async function send(request: FastifyRequest, reply: FastifyReply, file: PageFile): Promise<FastifyReply> {

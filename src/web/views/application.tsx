@@ -14,7 +14,7 @@ import { When } from '../components/when.tsx';
 import { Page } from '../page.tsx';
 import { go, href } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
-import { ConditionCards } from './cluster-overview.tsx';
+import { ConditionTable } from './condition-table.tsx';
 import { ObjectEvents } from './object-events.tsx';
 import { UninstallApplication } from './uninstall-application.tsx';
 
@@ -57,13 +57,10 @@ export function ApplicationView({ parts: [slug = '', namespace = '', name = ''] 
       <Loaded of={application}>
         {(one) => (
           <>
+            {one.reason !== undefined && <p class={one.state === 'failed' ? 'fault' : 'quiet'}>{one.reason}</p>}
             <Facts entries={factsOf(one)} />
             <h2>Conditions</h2>
-            {one.conditions === undefined || one.conditions.length === 0 ? (
-              <p class="quiet">The operator has reported nothing of it yet.</p>
-            ) : (
-              <ConditionCards conditions={one.conditions} />
-            )}
+            <ConditionTable conditions={one.conditions ?? []} ifNone="The operator has reported nothing of it yet" />
             <h2>Events</h2>
             <ObjectEvents cluster={slug} namespace={namespace} name={name} />
             <AskedFor application={one} />
@@ -75,7 +72,7 @@ export function ApplicationView({ parts: [slug = '', namespace = '', name = ''] 
 }
 
 function factsOf(data: Application): readonly (readonly [string, JSX.Element | string | undefined])[] {
-  const { catalogEntry, intentId, action, state, reason } = data;
+  const { catalogEntry, intentId, action, state } = data;
   return [
     ['Catalog entry', catalogEntry && <a href={href(path`/catalog/${catalogEntry}`)}>{catalogEntry}</a>],
     ['Version', <Version key="version" application={data} />],
@@ -85,7 +82,6 @@ function factsOf(data: Application): readonly (readonly [string, JSX.Element | s
         <a href={href(path`/intents/${intentId}`)}>{action}</a> <Badge state={state} />
       </span>,
     ],
-    ['Why it stands there', reason],
     ['Generation', String(data.generation)],
     ['Asked for by', data.requestedBy],
     ['Asked for', <When key="at" at={data.requestedAt} />],

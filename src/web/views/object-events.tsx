@@ -22,7 +22,7 @@ const SHOWN = 20;
 
 const COLUMNS: readonly Column<ReportedEvent>[] = [
   { head: 'When', look: 'tight', cell: ({ timestamp, receivedAt }) => <When at={timestamp ?? receivedAt} /> },
-  { head: 'Of', cell: ({ resourceRef }) => resourceRef.kind },
+  { head: 'Of', look: 'tight', cell: ({ resourceRef }) => resourceRef.kind },
   {
     head: 'What',
     look: 'fill',

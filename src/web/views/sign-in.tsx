@@ -9,6 +9,8 @@ import { session } from '../session.ts';
 interface LoginOffer {
   readonly token: boolean;
   readonly oidc?: OidcProvider;
+  /** Why nobody can sign in by the identity provider now. */
+  readonly oidcFault?: string;
 }
 
 /** Sign in by a token, or at the identity provider where there is one. Who was on the way somewhere comes there. */
@@ -34,6 +36,7 @@ export function SignInView({ why }: { readonly why: string | undefined }): JSX.E
         <p class="fault" role="alert">
           {fault}
         </p>
+        {offer?.oidcFault === undefined ? null : <p class="note">{offer.oidcFault}</p>}
         {offer?.oidc === undefined ? null : <Provider provider={offer.oidc} onFault={setFault} />}
         <form onSubmit={submit}>
           <label for="token">Admin token</label>
