@@ -4,6 +4,9 @@ import type { IntentState } from './schema.ts';
 export const APPLICATION_HEALTHS = ['healthy', 'progressing', 'degraded'] as const;
 export type ApplicationHealth = (typeof APPLICATION_HEALTHS)[number];
 
+/** `reached`: it has registered, is neither disabled nor revoked, and was heard of since it was last silent. */
+export type ClusterReach = 'unknown' | 'unreachable' | 'reached';
+
 /** An application of a cluster. Kept by the database itself whenever an intent moves (`migrations/application-rows.ts`). */
 export interface ApplicationRow {
   organization_id: string;

@@ -8,6 +8,7 @@ import type { Database, IntentRow, ResourceConditionRow } from './schema.ts';
 /** Which applications of an organization; what is left out does not matter. */
 export interface ApplicationFilter {
   readonly organizationId: string;
+  /** One of the organization's: then nothing else of the organization is looked at. */
   readonly clusterId?: string | undefined;
   readonly namespace?: string | undefined;
   readonly catalogEntry?: string | undefined;
@@ -32,11 +33,11 @@ export async function listApplications(
   page: { readonly limit: number; readonly after: ApplicationKey | undefined },
 ): Promise<StoredApplication[]> {
   const { organizationId, clusterId, namespace, catalogEntry, state, health, prefix } = filter;
-  let query = applications(db)
-    .where('applications.organization_id', '=', organizationId)
-    .where('applications.health', '<>', 'gone')
-    .limit(page.limit);
-  if (clusterId !== undefined) query = query.where('applications.cluster_id', '=', clusterId);
+  let query = applications(db).where('applications.health', '<>', 'gone').limit(page.limit);
+  query =
+    clusterId === undefined
+      ? query.where('applications.organization_id', '=', organizationId)
+      : query.where('applications.cluster_id', '=', clusterId);
   if (namespace !== undefined) query = query.where('applications.namespace', '=', namespace);
   if (catalogEntry !== undefined) query = query.where('applications.catalog_entry', '=', catalogEntry);
   if (state !== undefined) query = query.where('applications.state', '=', state);

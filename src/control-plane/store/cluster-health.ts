@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ApplicationHealth } from './application-row.ts';
-import type { ClusterRow, Database } from './schema.ts';
+import type { ClusterReach, ClusterRow, Database } from './schema.ts';
 
 export const CLUSTER_HEALTHS = ['healthy', 'progressing', 'degraded', 'unreachable', 'unknown'] as const;
 export type ClusterHealth = (typeof CLUSTER_HEALTHS)[number];
@@ -41,7 +41,7 @@ export function healthOf(cluster: HealthColumns, { failed, progressing }: Applic
   return progressing > 0 || cluster.delivery_held === 1 ? 'progressing' : 'healthy';
 }
 
-function reachOf(cluster: HealthColumns): 'unknown' | 'unreachable' | 'reached' {
+function reachOf(cluster: HealthColumns): ClusterReach {
   if (cluster.status === 'Pending' || cluster.last_contact_at === null) return 'unknown';
   if (cluster.disabled_at !== null || cluster.revoked_at !== null) return 'unreachable';
   const { disconnected_at: silent, last_contact_at: contact } = cluster;
@@ -50,21 +50,40 @@ function reachOf(cluster: HealthColumns): 'unknown' | 'unreachable' | 'reached' 
 
 /** The health of a cluster as the database tells it, for a row of `clusters`. */
 export function healthSql(organizationId: string): RawBuilder<ClusterHealth> {
-  const has = (health: ApplicationHealth): RawBuilder<boolean> =>
-    sql<boolean>`clusters.id IN (SELECT cluster_id FROM applications
-      WHERE organization_id = ${organizationId} AND health = ${sql.lit(health)})`;
   return sql<ClusterHealth>`CASE
-    WHEN clusters.status = 'Pending' OR clusters.last_contact_at IS NULL THEN 'unknown'
-    WHEN clusters.disabled_at IS NOT NULL OR clusters.revoked_at IS NOT NULL
-      OR (clusters.disconnected_at IS NOT NULL AND clusters.last_contact_at <= clusters.disconnected_at) THEN 'unreachable'
-    WHEN clusters.reported_fault IS NOT NULL OR ${has('degraded')} THEN 'degraded'
-    WHEN clusters.delivery_held = 1 OR ${has('progressing')} THEN 'progressing'
+    WHEN clusters.reach <> 'reached' THEN clusters.reach
+    WHEN ${isDegraded(organizationId)} THEN 'degraded'
+    WHEN ${isProgressing(organizationId)} THEN 'progressing'
     ELSE 'healthy' END`;
 }
 
-/** Whether a cluster of the organization has that health; answered out of the index of applications by health. */
+/** Whether a cluster has that health: a range of clusters by reach, and of applications by health. */
 export function hasHealth(organizationId: string, health: ClusterHealth): RawBuilder<boolean> {
-  return sql<boolean>`(${healthSql(organizationId)}) = ${health}`;
+  const [degraded, progressing] = [isDegraded(organizationId), isProgressing(organizationId)];
+  switch (health) {
+    case 'unknown':
+    case 'unreachable':
+      return sql<boolean>`clusters.reach = ${health}`;
+    case 'degraded':
+      return sql<boolean>`(clusters.reach = 'reached' AND ${degraded})`;
+    case 'progressing':
+      return sql<boolean>`(clusters.reach = 'reached' AND NOT ${degraded} AND ${progressing})`;
+    case 'healthy':
+      return sql<boolean>`(clusters.reach = 'reached' AND NOT ${degraded} AND NOT ${progressing})`;
+  }
+}
+
+function isDegraded(organizationId: string): RawBuilder<boolean> {
+  return sql<boolean>`(clusters.reported_fault IS NOT NULL OR ${hasApplication(organizationId, 'degraded')})`;
+}
+
+function isProgressing(organizationId: string): RawBuilder<boolean> {
+  return sql<boolean>`(clusters.delivery_held = 1 OR ${hasApplication(organizationId, 'progressing')})`;
+}
+
+function hasApplication(organizationId: string, health: ApplicationHealth): RawBuilder<boolean> {
+  return sql<boolean>`clusters.id IN (SELECT cluster_id FROM applications
+    WHERE organization_id = ${organizationId} AND health = ${sql.lit(health)})`;
 }
 
 /** Of each of the clusters that has any, in one query. */

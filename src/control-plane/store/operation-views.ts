@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import type { Database, IntentRow, ResourceConditionRow } from './schema.ts';
 
@@ -65,6 +65,13 @@ function operations(db: Kysely<Database>) {
     .where('intents.cancels', 'is', null);
 }
 
+/** Columns of VALUES have these names in SQLite and PostgreSQL alike. */
+interface NamedObject {
+  readonly column1: string;
+  readonly column2: string;
+  readonly column3: string;
+}
+
 /** Two queries for a whole page, which may be of several clusters. */
 export async function withReports(
   db: Kysely<Database>,
@@ -81,16 +88,18 @@ export async function withReports(
     )
     .orderBy('generation', 'desc')
     .execute();
+  // One seek in the index for each: lists of names and of clusters would be tried in every combination.
+  const wanted = sql.join(rows.map((row) => sql`(${row.cluster_id}, ${row.namespace}, ${row.name})`));
   const told = await db
     .selectFrom('resource_conditions')
-    .selectAll()
-    .where('cluster_id', 'in', [...new Set(rows.map((row) => row.cluster_id))])
-    .where('kind', '=', OPERATION_KIND)
-    .where(
-      'name',
-      'in',
-      rows.map(({ name }) => name),
+    .selectAll('resource_conditions')
+    .innerJoin(sql<NamedObject>`(VALUES ${wanted})`.as('wanted'), (join) =>
+      join
+        .onRef('resource_conditions.cluster_id', '=', 'wanted.column1')
+        .onRef('resource_conditions.namespace', '=', 'wanted.column2')
+        .onRef('resource_conditions.name', '=', 'wanted.column3'),
     )
+    .where('resource_conditions.kind', '=', OPERATION_KIND)
     .orderBy('type')
     .execute();
   return rows.map(({ slug, ...intent }) => {

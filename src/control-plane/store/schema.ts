@@ -13,7 +13,7 @@ import type { InstallationRow, LeaseRow } from './replica-rows.ts';
 import type { ModeHandoverRow, ModeSwitchRow, PushCredentialRow } from './mode-rows.ts';
 import type { ApprovalReviewRow, ApprovalRow, ChartVersionsRow, OperationTemplateRow } from './operation-rows.ts';
 import type { AuditRow, EventRow, ResourceConditionRow } from './report-rows.ts';
-import type { ApplicationRow } from './application-row.ts';
+import type { ApplicationRow, ClusterReach } from './application-row.ts';
 import type { ChangeRow, ClusterLabelRow, MemberRow, RequestAnswerRow, SavedFilterRow } from './people-rows.ts';
 import type { CommitSigningKeyRow, ProposalReviewRow, ProposalRow } from './review-rows.ts';
 
@@ -80,6 +80,8 @@ export interface ClusterRow {
   display_name: string;
   /** JSON name to value; null or absent: none. */
   labels?: string | null | undefined;
+  /** Whether it can be reached, made by the database of status, contacts and what was done to it (`cluster-health.ts`). */
+  reach?: ClusterReach | undefined;
   /** Why its operator last reported `Synced=False`; null or absent: it did not. */
   reported_fault?: string | null | undefined;
   status: 'Pending' | 'Active';

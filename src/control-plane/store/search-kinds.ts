@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { OPERATION_KIND } from '../../resources/operation.ts';
-import { beginsWith, containsText } from './match-text.ts';
+import { beginsWith, containsText, withoutIndex } from './match-text.ts';
 import { localName } from './repositories.ts';
 import type { Database } from './schema.ts';
 import type { SearchKind, SearchRow } from './search-row.ts';
@@ -18,6 +18,11 @@ type Search = (db: Kysely<Database>, request: SearchRequest) => Promise<SearchRo
 const COMMIT = /^[0-9a-f]{4,64}$/;
 
 const part = encodeURIComponent;
+
+/** Whether an id of that kind may begin so, of which enough is there to say more than its kind. */
+function mayBeIdOf(prefix: string, text: string): boolean {
+  return text.startsWith(prefix) && text.length > prefix.length;
+}
 
 /** How each kind is found. What there are few of, and clusters, by any part of the name; the rest by how it begins. */
 export const SEARCHES: Readonly<Record<SearchKind, Search>> = {
@@ -92,11 +97,12 @@ async function searchIntents(
   db: Kysely<Database>,
   { organizationId, text, limit }: SearchRequest,
 ): Promise<SearchRow[]> {
+  if (!mayBeIdOf('int-', text)) return [];
   const rows = await db
     .selectFrom('intents')
     .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
     .select(['intents.id', 'action', 'namespace', 'name', 'state', 'generation', 'slug'])
-    .where('intents.organization_id', '=', organizationId)
+    .where(withoutIndex('intents.organization_id'), '=', organizationId)
     .where(beginsWith('intents.id', text))
     .orderBy('intents.id', 'desc')
     .limit(limit)
@@ -115,6 +121,7 @@ async function searchProposals(
   db: Kysely<Database>,
   { organizationId, text, limit }: SearchRequest,
 ): Promise<SearchRow[]> {
+  if (!mayBeIdOf('prp-', text) && !mayBeIdOf('int-', text)) return [];
   const rows = await db
     .selectFrom('proposals')
     .innerJoin('clusters', 'clusters.id', 'proposals.cluster_id')
@@ -251,7 +258,7 @@ async function searchCommits(
     .innerJoin('repositories', 'repositories.id', 'clusters.repository_id')
     .selectAll('repositories')
     .select(['receipts.commit_id', 'action', 'intents.namespace', 'intents.name as application', 'slug'])
-    .where('intents.organization_id', '=', organizationId)
+    .where(withoutIndex('intents.organization_id'), '=', organizationId)
     .where(beginsWith('receipts.commit_id', text))
     .orderBy('receipts.commit_id')
     .limit(limit)

@@ -16,6 +16,7 @@ export interface TimePage {
 /** Which intents of an organization; what is left out does not matter. */
 export interface IntentFilter {
   readonly organizationId: string;
+  /** One of the organization's: then nothing else of the organization is looked at. */
   readonly clusterId?: string | undefined;
   readonly state?: IntentRow['state'] | undefined;
   readonly action?: IntentRow['action'] | undefined;
@@ -67,11 +68,13 @@ function intentQuery(db: Kysely<Database>, filter: IntentFilter, { limit, before
     .innerJoin('clusters', 'clusters.id', 'intents.cluster_id')
     .selectAll('intents')
     .select('clusters.slug')
-    .where('intents.organization_id', '=', organizationId)
     .orderBy('intents.accepted_at', 'desc')
     .orderBy('intents.id', 'desc')
     .limit(limit);
-  if (clusterId !== undefined) query = query.where('intents.cluster_id', '=', clusterId);
+  query =
+    clusterId === undefined
+      ? query.where('intents.organization_id', '=', organizationId)
+      : query.where('intents.cluster_id', '=', clusterId);
   if (state !== undefined) query = query.where('intents.state', '=', state);
   if (action !== undefined) query = query.where('intents.action', '=', action);
   if (requestedBy !== undefined) query = query.where('intents.requested_by', '=', requestedBy);
@@ -99,11 +102,13 @@ export async function listJobs(
     .innerJoin('clusters', 'clusters.id', 'jobs.cluster_id')
     .selectAll('jobs')
     .select('clusters.slug')
-    .where('jobs.organization_id', '=', organizationId)
     .orderBy('jobs.created_at', 'desc')
     .orderBy('jobs.id', 'desc')
     .limit(limit);
-  if (clusterId !== undefined) query = query.where('jobs.cluster_id', '=', clusterId);
+  query =
+    clusterId === undefined
+      ? query.where('jobs.organization_id', '=', organizationId)
+      : query.where('jobs.cluster_id', '=', clusterId);
   if (state !== undefined) query = query.where('jobs.state', '=', state);
   if (before !== undefined) query = query.where(sql<boolean>`(jobs.created_at, jobs.id) < (${sql.join(before)})`);
   return await query.execute();

@@ -143,7 +143,7 @@ describe('GET /clusters', () => {
     ['limit=ten', '/limit'],
     ['cursor=abc', '/cursor'],
     ['cursor=WzFd', '/cursor'],
-    ['sort=slug', '/sort'],
+    ['order=slug', '/order'],
   ])('refuses ?%s', async ([query, path]) => {
     const answer = await plane.call('GET', `/clusters?${query}`);
     expect(answer).toMatchObject({ status: 400, body: { error: 'constraint_violated', faults: [{ path }] } });

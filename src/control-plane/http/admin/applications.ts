@@ -16,12 +16,8 @@ import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
 import { conditionOf, ifKnown } from './cluster-view.ts';
-import {
-  ApplicationPageAnswer,
-  INTENT_STATES,
-  ShownApplicationAnswer,
-  type ApplicationAnswer,
-} from './list-answers.ts';
+import { IntentState } from './intent-answers.ts';
+import { ApplicationPageAnswer, ShownApplicationAnswer, type ApplicationAnswer } from './list-answers.ts';
 import { ClusterParams, requireCluster } from './named-cluster.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
@@ -30,7 +26,7 @@ const ofOneCluster = {
   ...PageQuery.properties,
   namespace: Type.Optional(Name),
   catalogEntry: Type.Optional(Name),
-  state: Type.Optional(oneOf(INTENT_STATES)),
+  state: Type.Optional(IntentState),
   health: Type.Optional(oneOf(APPLICATION_HEALTHS)),
   q: Type.Optional(Type.String({ minLength: 1, maxLength: 253, description: 'how its name begins' })),
 };

@@ -4,17 +4,7 @@ import { CLUSTER_HEALTHS } from '../../store/cluster-health.ts';
 import { SAVED_LISTS } from '../../store/saved-filters.ts';
 import { SEARCH_KINDS } from '../../store/search-row.ts';
 import { answerOf, ConditionAnswer, listOf, oneOf, pageOf, Time } from '../openapi/answers.ts';
-
-export const INTENT_STATES = [
-  'accepted',
-  'proposed',
-  'delivered',
-  'applied',
-  'ready',
-  'failed',
-  'superseded',
-  'removed',
-] as const;
+import { IntentState } from './intent-answers.ts';
 
 const application = {
   clusterId: Type.String(),
@@ -23,7 +13,7 @@ const application = {
   name: Type.String(),
   catalogEntry: Type.Optional(Type.String()),
   version: Type.Optional(Type.String({ description: 'of the chart, as the newest intent has it' })),
-  state: oneOf(INTENT_STATES),
+  state: IntentState,
   health: oneOf(APPLICATION_HEALTHS),
   intentId: Type.String({ description: 'the newest intent that was not superseded' }),
   generation: Type.Integer(),

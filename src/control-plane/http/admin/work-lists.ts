@@ -9,8 +9,9 @@ import { adminOf } from './authenticate.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { viewIntent } from './intents.ts';
 import { JobAnswer, viewJob } from './jobs.ts';
-import { INTENT_STATES } from './list-answers.ts';
+import { IntentAnswer, IntentState } from './intent-answers.ts';
 import { requireCluster } from './named-cluster.ts';
+import { OperationPageAnswer } from './operation-answers.ts';
 import { viewOperation } from './operations.ts';
 import { answerPage, PageQuery, readPage, type PageKey } from './page.ts';
 
@@ -21,7 +22,7 @@ const ofCluster = {
 };
 const filters = {
   ...ofCluster,
-  state: Type.Optional(oneOf(INTENT_STATES)),
+  state: Type.Optional(IntentState),
   requestedBy: Type.Optional(Name),
   namespace: Type.Optional(Name),
   name: Type.Optional(Name),
@@ -36,6 +37,10 @@ const JobsQuery = Type.Object(
   { ...ofCluster, state: Type.Optional(oneOf(JOB_STATES)) },
   { additionalProperties: false },
 );
+export const ListedIntentAnswer = answerOf('ListedIntentAnswer', {
+  ...IntentAnswer.properties,
+  clusterSlug: Type.String(),
+});
 export const ListedJobAnswer = answerOf('ListedJobAnswer', { ...JobAnswer.properties, clusterSlug: Type.String() });
 
 const intents = {
@@ -43,12 +48,14 @@ const intents = {
   operationId: 'listIntents',
   summary: 'Intents of the organization, the newest first',
   querystring: IntentsQuery,
+  response: answers({ 200: pageOf(ListedIntentAnswer) }),
 };
 const operations = {
   tags: ['operations'],
   operationId: 'listOperations',
   summary: 'Operations of the organization, the newest first',
   querystring: OperationsQuery,
+  response: answers({ 200: OperationPageAnswer }),
 };
 const jobs = {
   tags: ['jobs'],

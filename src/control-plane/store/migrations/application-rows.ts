@@ -1,5 +1,5 @@
 import { PostgresAdapter, sql, type Kysely } from 'kysely';
-import { index, table } from './table.ts';
+import { table } from './table.ts';
 
 /** See `ApplicationRow.health`. What was delivered counts, then what was reported, then what was asked for. */
 const HEALTH = sql`CASE
@@ -32,6 +32,17 @@ const FOLLOW = `INSERT INTO applications (${COLUMNS}) SELECT ${OF_INTENT} FROM i
   ORDER BY CASE WHEN state = 'superseded' THEN 1 ELSE 0 END, generation DESC LIMIT 1
   ON CONFLICT (cluster_id, namespace, name) DO UPDATE SET ${COPIED};`;
 
+/** What lists filter by, and then the order in which they are paged. */
+const INDEXES: Readonly<Record<string, string>> = {
+  order: 'organization_id cluster_id namespace name',
+  state: 'organization_id state cluster_id namespace name',
+  health: 'organization_id health cluster_id namespace name',
+  entry: 'organization_id catalog_entry cluster_id namespace name',
+  namespace: 'organization_id namespace cluster_id name',
+  name: 'organization_id name cluster_id namespace',
+  counts: 'cluster_id health',
+};
+
 /**
  * One row for each application, which its intents keep by triggers: twenty places move an intent, and none of them can
  * forget it. Lists and counts of applications then need not look through the intents that there ever were.
@@ -49,12 +60,9 @@ export async function applicationRows(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('applications_pk', ['cluster_id', 'namespace', 'name'])
     .addForeignKeyConstraint('applications_cluster', ['cluster_id'], 'clusters', ['id'])
     .execute();
-  for (const columns of [[], ['state'], ['health'], ['catalog_entry']]) {
-    await index(db, 'applications', ['organization_id', ...columns, 'cluster_id', 'namespace', 'name']);
+  for (const [name, columns] of Object.entries(INDEXES)) {
+    await db.schema.createIndex(`applications_${name}`).on('applications').columns(columns.split(' ')).execute();
   }
-  await index(db, 'applications', ['organization_id', 'namespace', 'cluster_id', 'name']);
-  await index(db, 'applications', ['organization_id', 'name', 'cluster_id', 'namespace']);
-  await index(db, 'applications', ['cluster_id', 'health']);
   await present(db);
   if (db.getExecutor().adapter instanceof PostgresAdapter) await postgresTrigger(db);
   else await sqliteTriggers(db);
