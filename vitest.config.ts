@@ -6,7 +6,8 @@ import { defineConfig } from 'vitest/config';
  */
 const OVER_POSTGRES = {
   include: [
-    'test/control-plane/{agent,admin,approvals,channel,operations,proposals}/**/*.test.ts',
+    'test/control-plane/{agent,admin,approvals,channel,operations,proposals,timeline}/**/*.test.ts',
+    'test/control-plane/changes/changes.test.ts',
     'test/control-plane/catalog/{catalog-*,upgrades}.test.ts',
     'test/control-plane/start-control-plane.test.ts',
     'test/conformance/control-plane.test.ts',

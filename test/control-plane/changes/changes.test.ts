@@ -55,8 +55,8 @@ test('tells somebody who was away too long to look at everything again', async (
   await using follower = await follow('?resource=clusters');
   await rename('the last that is kept');
   const [last] = await follower.changes(1);
-  plane.execute("DELETE FROM installation WHERE name = 'changes-trimmed'");
-  plane.execute(`INSERT INTO installation (name, value) VALUES ('changes-trimmed', '${(last?.id ?? 0) - 1}')`);
+  await plane.execute("DELETE FROM installation WHERE name = 'changes-trimmed'");
+  await plane.execute(`INSERT INTO installation (name, value) VALUES ('changes-trimmed', '${(last?.id ?? 0) - 1}')`);
   await using behind = await Follower.open(plane, '?after=0');
   expect(await behind.next()).toEqual({ event: 'reset', id: expect.any(Number), data: {} });
   // Of another log: a database that was restored numbers again from an older end.
@@ -77,7 +77,7 @@ test('tells of one cluster alone where that is asked for', async () => {
 });
 
 test('tells another organization nothing', async () => {
-  const token = plane.addOrganization('other');
+  const token = await plane.addOrganization('other');
   await using theirs = await follow('', { token });
   await rename('not theirs');
   const made = await plane.call('POST', '/admin-tokens', { name: 'theirs', expiresInSeconds: 600 }, { token });
