@@ -14,6 +14,7 @@ import {
 import { hashToken, mintToken } from '../../src/protocol/token.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger, type Logger } from '../../src/runtime/logger.ts';
+import { OpenApiTraffic, type Traffic } from '../support/openapi-traffic.ts';
 import { executeSoon, queryNow } from '../support/postgres/query-now.ts';
 import { testDatabaseUrl } from '../support/postgres/test-database-url.ts';
 
@@ -70,6 +71,7 @@ export class RunningControlPlane implements AsyncDisposable {
   readonly #more: MoreDeps;
   readonly token = mintToken('svcadm', randomBytes).expose();
   #running!: ControlPlane;
+  #traffic: OpenApiTraffic | undefined;
 
   private constructor(folder: string, clock: Clock, env: Environment, logger: Logger, more: MoreDeps) {
     this.folder = folder;
@@ -142,7 +144,27 @@ export class RunningControlPlane implements AsyncDisposable {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await answer.text();
+    await this.#checkTraffic({
+      method,
+      path: new URL(answer.url).pathname + new URL(answer.url).search,
+      requestBody: sentBody(body),
+      status: answer.status,
+      mediaType: answer.headers.get('content-type') ?? undefined,
+      text,
+    });
     return { status: answer.status, headers: answer.headers, body: text === '' ? {} : (JSON.parse(text) as never) };
+  }
+
+  /** Against the document that this control plane serves itself. */
+  async #checkTraffic(traffic: Traffic): Promise<void> {
+    this.#traffic ??= await OpenApiTraffic.of(async (known) => {
+      const document = await fetch(`${this.url}/openapi.json`, { headers: { 'if-none-match': known.join(', ') } });
+      return {
+        tag: document.headers.get('etag') ?? '',
+        text: document.status === 304 ? undefined : await document.text(),
+      };
+    });
+    this.#traffic.check(traffic);
   }
 
   /** A gitops cluster that may install podinfo into `shop`, unless `changes` say otherwise. */
@@ -226,5 +248,16 @@ export class RunningControlPlane implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** As the server reads it; text that is no JSON is never accepted. */
+function sentBody(body: unknown): unknown {
+  try {
+    if (typeof body !== 'string') return body === undefined ? undefined : JSON.parse(JSON.stringify(body));
+
+    return JSON.parse(body) as unknown;
+  } catch {
+    return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { InjectOptions } from 'fastify';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { ClientAuthority } from '../../../src/control-plane/client-authority.ts';
 import { agentRoutes } from '../../../src/control-plane/http/agent/agent-routes.ts';
 import {
@@ -28,6 +28,7 @@ import { hashToken, mintToken } from '../../../src/protocol/token.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { OpenApiTraffic } from '../../support/openapi-traffic.ts';
 import { testDatabaseUrl } from '../../support/postgres/test-database-url.ts';
 
 export interface Answer {
@@ -49,6 +50,7 @@ export class AgentServer implements AsyncDisposable {
   /** `METHOD /path/:parameter` of all that is registered. */
   readonly routes: string[] = [];
   gitSource: GitSourceConfig | undefined;
+  #traffic: OpenApiTraffic | undefined;
   store!: Store;
   masterKey!: MasterKey;
   app!: HttpServer;
@@ -175,7 +177,28 @@ export class AgentServer implements AsyncDisposable {
       },
     });
     const body: unknown = response.body === '' ? undefined : JSON.parse(response.body);
+    await this.#checkTraffic(options, response);
     return { status: response.statusCode, headers: response.headers, body };
+  }
+
+  /** Against the document that this server serves itself. */
+  async #checkTraffic(
+    { method = 'GET', url, payload }: InjectOptions,
+    response: LightMyRequestResponse,
+  ): Promise<void> {
+    this.#traffic ??= await OpenApiTraffic.of(async () => {
+      const document = await this.app.inject({ method: 'GET', url: '/openapi.json' });
+      return { tag: String(document.headers.etag), text: document.body };
+    });
+    const isAccepted = response.statusCode < 300 && typeof payload === 'string';
+    this.#traffic.check({
+      method,
+      path: String(url),
+      requestBody: isAccepted ? JSON.parse(payload) : undefined,
+      status: response.statusCode,
+      mediaType: response.headers['content-type'],
+      text: response.body,
+    });
   }
 
   async get(agent: Agent, url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {

@@ -2,32 +2,37 @@ import type { FastifySchema } from 'fastify';
 import { AGENT_MEDIA_TYPE } from '../../../protocol/media-type.ts';
 import { scopeOfRoute } from '../admin/route-scopes.ts';
 import { AGENT_PREFIX } from '../answer-error.ts';
-import { errorCodesOf, errorResponses, type Api, type ApiResponse } from './error-responses.ts';
+import { errorCodesOf, errorResponses, type Api } from './error-responses.ts';
+import { namedResponses, type NamedResponses } from './responses.ts';
 
 export const ADMIN_PREFIX = '/api/v1';
 const JSON_TYPE = 'application/json';
 
-/** A route's own schema with what holds for its API: media types, credentials and the scope. */
+/** A route's own schema with what holds for its API: media types, credentials and the scope; without its answers. */
 export function describeOperation(
   method: string | readonly string[],
   url: string,
-  schema: FastifySchema = {},
+  { response: _response, ...schema }: FastifySchema = {},
 ): FastifySchema {
   if (schema.hide === true) return schema;
   const api = apiOf(url);
   return {
     ...schema,
     consumes: schema.consumes ?? (api === 'agent' ? [AGENT_MEDIA_TYPE, JSON_TYPE] : [JSON_TYPE]),
-    produces: schema.produces ?? [mediaTypeOf(api)],
     security: schema.security ?? securityOf(api, [method].flat()[0] ?? 'GET', url),
   };
 }
 
-/** Of a path that the document has. */
-export function errorsOf(method: string, path: string, hasBody: boolean): Record<string, ApiResponse> {
-  const api = apiOf(path);
-  const codes = errorCodesOf({ api, method, hasParameters: path.includes('{'), hasBody });
-  return errorResponses(codes, mediaTypeOf(api));
+/** What an operation answers with: what its route says, and the errors of its API. */
+export function responsesOf(method: string, url: string, schema: FastifySchema = {}): NamedResponses {
+  const api = apiOf(url);
+  const mediaType = mediaTypeOf(api);
+  const codes = errorCodesOf({ api, method, hasParameters: url.includes(':'), hasBody: schema.body !== undefined });
+  return namedResponses(
+    (schema.response ?? {}) as Record<string, unknown>,
+    errorResponses(codes, mediaType),
+    mediaType,
+  );
 }
 
 function mediaTypeOf(api: Api): string {

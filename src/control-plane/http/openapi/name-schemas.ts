@@ -1,51 +1,62 @@
 import { isDeepStrictEqual } from 'node:util';
 
-type Json = Record<string, unknown>;
+type Json = Readonly<Record<string, unknown>>;
+
+/** A schema as a document has it, with the schemas that it refers to by their names. */
+export interface NamedSchema {
+  readonly schema: unknown;
+  readonly components: ReadonlyMap<string, Json>;
+}
 
 /** Members of a schema that hold schemas by name: their keys are no keywords. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs']);
+const VALUES = new Set(['const', 'enum', 'default', 'examples']);
+
+/** Of a schema with a title, which never changes: many answers hold the same, and a test starts many servers. */
+const known = new WeakMap<object, NamedSchema>();
 
 /**
- * Moves every schema that has a title to `components.schemas`, and leaves a reference in its place: what an answer is made
- * of stands once in the document.
+ * The schema of an answer: whatever has a title stands once in `components` under it, and every object has the members that
+ * are listed and no others, unless it says so itself.
  *
  * @throws Error where two different schemas have one name
  */
-export function nameSchemas(schema: unknown, named: Map<string, Json>): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => nameSchemas(one, named));
-  if (!isObject(schema)) return schema;
-  const entries = Object.entries(schema).map(([key, value]): [string, unknown] => {
-    if (key === 'const' || key === 'enum' || key === 'default' || key === 'example' || key === 'examples') {
-      return [key, value];
-    }
-    if (!MAPS.has(key) || !isObject(value)) return [key, nameSchemas(value, named)];
-    return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, nameSchemas(one, named)]))];
+export function nameSchemas(schema: unknown): NamedSchema {
+  if (typeof schema !== 'object' || schema === null) return { schema, components: new Map() };
+  const cached = known.get(schema);
+  if (cached !== undefined) return cached;
+  const components = new Map<string, Json>();
+  const within = (value: unknown): unknown => {
+    const found = nameSchemas(value);
+    addAll(components, found.components);
+    return found.schema;
+  };
+  if (Array.isArray(schema)) return { schema: schema.map(within), components };
+  const entries = Object.entries(schema).map(([key, value]: [string, unknown]): [string, unknown] => {
+    if (VALUES.has(key)) return [key, value];
+    return [key, MAPS.has(key) ? mapValues(value as Json, within) : within(value)];
   });
-  const { title, ...rest } = Object.fromEntries(entries);
-  if (typeof title !== 'string') return title === undefined ? rest : { title, ...rest };
-  const before = named.get(title);
-  if (before !== undefined && !isDeepStrictEqual(before, rest)) {
-    throw new Error(`two different schemas of the API are named ${title}`);
+  const { title, ...own } = Object.fromEntries(entries);
+  const isOpen = own['type'] === 'object' && 'properties' in own && !('additionalProperties' in own);
+  const strict = isOpen ? { ...own, additionalProperties: false } : own;
+  if (typeof title !== 'string') return { schema: strict, components };
+  addAll(components, new Map([[title, strict]]));
+  const named = { schema: { $ref: `#/components/schemas/${title}` }, components };
+  known.set(schema, named);
+  return named;
+}
+
+/** @throws Error */
+export function addAll(components: Map<string, Json>, more: ReadonlyMap<string, Json>): void {
+  for (const [name, schema] of more) {
+    const before = components.get(name);
+    if (before !== undefined && before !== schema && !isDeepStrictEqual(before, schema)) {
+      throw new Error(`two different schemas of the API are named ${name}`);
+    }
+    components.set(name, schema);
   }
-  named.set(title, rest);
-  return { $ref: `#/components/schemas/${title}` };
 }
 
-/** A schema of an answer in which every object has the members that are listed and no others. */
-export function strictly(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(strictly);
-  if (!isObject(schema)) return schema;
-  const within = Object.fromEntries(
-    Object.entries(schema).map(([key, value]): [string, unknown] => {
-      if (key === 'const' || key === 'enum') return [key, value];
-      if (!MAPS.has(key) || !isObject(value)) return [key, strictly(value)];
-      return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, strictly(one)]))];
-    }),
-  );
-  const isOpen = within['type'] === 'object' && 'properties' in within && !('additionalProperties' in within);
-  return isOpen ? { ...within, additionalProperties: false } : within;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function mapValues(map: Json, change: (value: unknown) => unknown): Json {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value)]));
 }

@@ -5,10 +5,11 @@ import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
 import { PROJECT_VERSION } from '../../../runtime/project-version.ts';
 import type { HttpServer } from '../server.ts';
-import { answers, ErrorAnswer } from './answers.ts';
-import { describeOperation, errorsOf, SECURITY_SCHEMES } from './describe-operation.ts';
+import { answers } from './answers.ts';
+import { describeOperation, responsesOf, SECURITY_SCHEMES } from './describe-operation.ts';
 import type { ApiResponse } from './error-responses.ts';
-import { nameSchemas, strictly } from './name-schemas.ts';
+import { addAll } from './name-schemas.ts';
+import type { NamedResponses } from './responses.ts';
 
 /** An OpenAPI 3.1 document. */
 export interface OpenApiDocument {
@@ -48,11 +49,20 @@ declare module 'fastify' {
  * ready, and sent as it then is. A route with `hide: true` in its schema is no part of the API.
  */
 export function openApiRoute(app: HttpServer): void {
+  const answersOf = new Map<string, NamedResponses>();
   app.register(swagger, {
     openapi: { openapi: '3.1.1', info: INFO, components: { securitySchemes: { ...SECURITY_SCHEMES } } },
     convertConstToEnum: false,
-    transform: ({ schema, url, route: { method } }) => ({ schema: describeOperation(method, url, schema), url }),
-    transformObject: (document) => ('openapiObject' in document ? finished(document.openapiObject) : {}) as never,
+    transform: ({ schema, url, route: { method } }) => {
+      // As the document writes parameters.
+      const path = url.replaceAll(/:([A-Za-z0-9_]+)/g, '{$1}');
+      if (schema?.hide !== true) {
+        for (const verb of [method].flat()) answersOf.set(`${verb} ${path}`, responsesOf(verb, url, schema));
+      }
+      return { schema: describeOperation(method, url, schema), url };
+    },
+    transformObject: (document) =>
+      ('openapiObject' in document ? finished(document.openapiObject, answersOf) : {}) as never,
   });
   const documentOf = (): OpenApiDocument => app.swagger() as unknown as OpenApiDocument;
   app.decorate('openApiDocument', documentOf);
@@ -65,7 +75,8 @@ export function openApiRoute(app: HttpServer): void {
     scope.get('/openapi.json', { schema: OWN_SCHEMA }, async (request, reply) => {
       if (file === undefined) throw new Error('the server is not ready');
       reply.header('etag', file.tag).header('cache-control', 'no-cache').header('vary', 'accept-encoding');
-      if (request.headers['if-none-match'] === file.tag) return await reply.code(304).send();
+      // Of tags with commas between them, weak ones too.
+      if (request.headers['if-none-match']?.includes(file.tag) === true) return await reply.code(304).send();
       reply.type('application/json');
       if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return await reply.send(file.body);
       compressed ??= gzipSync(file.body);
@@ -90,43 +101,23 @@ function asFile(document: OpenApiDocument) {
   return { body, tag };
 }
 
-/** What the framework made, with the schemas that have names moved to one place, and answers strict. */
-function finished(made: object): OpenApiDocument {
-  const document = made as OpenApiDocument & { paths: Record<string, Record<string, Operation>> };
-  const named = new Map<string, Record<string, unknown>>();
-  nameSchemas(strictly(JSON.parse(JSON.stringify(ErrorAnswer))), named);
-  const paths = Object.fromEntries(
-    Object.entries(document.paths)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([path, item]) => [
-        path,
-        Object.fromEntries(
-          Object.entries(item).map(([verb, one]) => [
-            verb,
-            finishedOperation(one, errorsOf(verb, path, one.requestBody !== undefined), named),
-          ]),
-        ),
-      ]),
-  );
-  const schemas = Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { ...document, paths, components: { ...document.components, schemas } };
+/** What the framework made, with the answers of each operation. */
+function finished(made: object, answersOf: ReadonlyMap<string, NamedResponses>): OpenApiDocument {
+  const document = made as OpenApiDocument;
+  const components = new Map<string, Readonly<Record<string, unknown>>>();
+  const paths = byName(document.paths).map(([path, item]) => {
+    const operations = Object.entries(item).map(([method, operation]) => {
+      const answered = answersOf.get(`${method.toUpperCase()} ${path}`);
+      if (answered === undefined) throw new Error(`${method} ${path} is in the document and is no route`);
+      addAll(components, answered.components);
+      return [method, { ...operation, responses: answered.responses }] as const;
+    });
+    return [path, Object.fromEntries(operations)] as const;
+  });
+  const schemas = Object.fromEntries(byName(Object.fromEntries(components)));
+  return { ...document, paths: Object.fromEntries(paths), components: { ...document.components, schemas } };
 }
 
-function finishedOperation(
-  operation: Operation,
-  errors: Readonly<Record<string, ApiResponse>>,
-  named: Map<string, Record<string, unknown>>,
-): Operation {
-  const responses = Object.fromEntries(
-    Object.entries(operation.responses).map(([status, { content, ...response }]) => [
-      status,
-      content === undefined ? response : { ...response, content: nameSchemas(strictly(content), named) as Content },
-    ]),
-  );
-  const { requestBody } = operation;
-  return {
-    ...operation,
-    ...(requestBody === undefined ? {} : { requestBody: nameSchemas(requestBody, named) as typeof requestBody }),
-    responses: { ...errors, ...responses },
-  };
+function byName<T>(record: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));
 }
