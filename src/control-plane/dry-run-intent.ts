@@ -18,6 +18,7 @@ import type { RequiredApprovals } from './git/git-settings.ts';
 import { baseOf } from './intent-base.ts';
 import { recordOf, templatePin } from './intent-record-of.ts';
 import { assertDeliverable, generationIsAsExpected, intentViolations } from './intent-refusals.ts';
+import { manifestDiff } from './manifest-diff.ts';
 import { policyOfCluster } from './policy-of-cluster.ts';
 import { requireValuesFit, valuesToCheck } from './require-values-fit.ts';
 import { rollbackValues } from './rollback-values.ts';
@@ -51,6 +52,8 @@ export interface DryRun {
   };
   /** What would be delivered, but for its id, signature and approval; absent where it cannot be rendered. */
   readonly manifest?: string;
+  /** What it changes of the manifest that stands, as a unified diff; empty: nothing. */
+  readonly diff?: string;
 }
 
 /** In the manifest, where the id of an accepted intent would be. */
@@ -116,6 +119,7 @@ export async function dryRunIntent(
     (await rollbackValues(db, cluster, request, base?.templates));
   if (unchecked !== undefined)
     await found.of('/values', async () => await requireValuesFit(deps.valuesChecker, unchecked));
+  const diff = rendered && manifestDiff(rendered, base?.standing, await inputsOfStanding(db, cluster, lastRecord));
   const warnings = entry === undefined ? [] : deprecationWarnings(entry.name, entry.deprecation);
   return {
     dryRun: true,
@@ -125,6 +129,7 @@ export async function dryRunIntent(
       ? {}
       : { approval: { required: approval.required, via: isReviewedInGit(cluster) ? 'proposal' : 'approval' } }),
     ...(rendered === undefined ? {} : { manifest: rendered.text }),
+    ...(diff === undefined ? {} : { diff }),
   };
 }
 
@@ -134,6 +139,16 @@ async function entryOf(
   { catalogEntry }: IntentRequest,
 ): Promise<StoredCatalogEntry | undefined> {
   return catalogEntry === undefined ? undefined : await findCatalogEntry(db, organizationId, catalogEntry);
+}
+
+/** What the intent that stands is rendered with where that was not kept. */
+async function inputsOfStanding(
+  db: Kysely<Database>,
+  { organization_id: organizationId }: ClusterRow,
+  standing: IntentRecord | undefined,
+): Promise<RenderInputs> {
+  if (standing?.catalogEntry === undefined) return {};
+  return renderInputsOf(await findCatalogEntry(db, organizationId, standing.catalogEntry));
 }
 
 /** Undefined where something that is needed for it is missing, which is among the violations. */

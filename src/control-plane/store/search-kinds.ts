@@ -121,7 +121,7 @@ async function searchProposals(
   db: Kysely<Database>,
   { organizationId, text, limit }: SearchRequest,
 ): Promise<SearchRow[]> {
-  if (!mayBeIdOf('prp-', text) && !mayBeIdOf('int-', text)) return [];
+  if (!mayBeIdOf('prop-', text) && !mayBeIdOf('int-', text)) return [];
   const rows = await db
     .selectFrom('proposals')
     .innerJoin('clusters', 'clusters.id', 'proposals.cluster_id')

@@ -106,4 +106,7 @@ export const DryRunAnswer = answerOf('DryRunAnswer', {
   warnings: RequestWarnings,
   approval: Type.Optional(Type.Object({ required: RequiredApprovals, via: oneOf(['approval', 'proposal']) })),
   manifest: Type.Optional(Type.String({ description: 'what would be delivered, as YAML' })),
+  diff: Type.Optional(
+    Type.String({ description: 'what it changes of the manifest that stands, as a unified diff; empty: nothing' }),
+  ),
 });
