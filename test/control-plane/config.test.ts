@@ -118,7 +118,26 @@ describe('readConfig', () => {
     ['a short admin token', { SERVICE_ADMIN_TOKEN: 'secret-but-short' }, /^SERVICE_ADMIN_TOKEN: must be 32 to 256/],
     ['an admin token with a space', { SERVICE_ADMIN_TOKEN: `${TOKEN} x` }, /^SERVICE_ADMIN_TOKEN: must be 32 to 256/],
     ['an unknown log level', { SERVICE_LOG_LEVEL: 'loud' }, /^SERVICE_LOG_LEVEL: must be one of fatal, error/],
-    ['OIDC', { SERVICE_OIDC_ISSUER: 'https://id' }, /^SERVICE_OIDC_ISSUER: sign-in by OIDC is not in this version/],
+    [
+      'an issuer whose tokens may be for anybody',
+      { SERVICE_OIDC_ISSUER: 'https://id.example.com' },
+      /^SERVICE_OIDC_AUDIENCE: must be set together with SERVICE_OIDC_ISSUER/,
+    ],
+    [
+      'an audience without an issuer',
+      { SERVICE_OIDC_AUDIENCE: 'servicectl' },
+      /^SERVICE_OIDC_ISSUER: must be set together with SERVICE_OIDC_AUDIENCE/,
+    ],
+    [
+      'a client without an issuer',
+      { SERVICE_OIDC_CLIENT_ID: 'servicectl' },
+      /^SERVICE_OIDC_ISSUER: must be set together with SERVICE_OIDC_CLIENT_ID/,
+    ],
+    [
+      'an issuer over plain HTTP on another machine',
+      { SERVICE_OIDC_ISSUER: 'http://id.example.com', SERVICE_OIDC_AUDIENCE: 'servicectl' },
+      /^SERVICE_OIDC_ISSUER: must be an https:\/\/ address/,
+    ],
     [
       'client authorities that nobody asks for',
       { SERVICE_TLS_CLIENT_CA: 'ca.pem' },

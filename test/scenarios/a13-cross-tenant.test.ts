@@ -39,6 +39,7 @@ const MAKES: Readonly<Record<string, number>> = {
 /** What routes of something that has a name need, so that nothing but the name is wrong. */
 const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: unknown }>> = {
   'PUT /repositories/:name': { body: REPOSITORY },
+  'PATCH /members/:member': { body: { access: ['admin'] } },
   'PUT /operation-templates/:name': { body: TEMPLATE },
   'PUT /catalog/:name/credentials': { body: { username: 'robot', password: 'a-password' } },
   'PUT /repositories/:name/credentials': { body: { write: REPOSITORY.write } },
@@ -46,6 +47,9 @@ const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: 
   'GET /repositories/:name/diff': { query: `?from=${'a'.repeat(40)}&to=${'b'.repeat(40)}` },
   'GET /repositories/:name/blame': { query: '?cluster=prod-eu&namespace=shop&name=podinfo' },
 };
+
+/** Whoever asks how to come in has no token yet. */
+const OPEN = new Set(['GET /login']);
 
 interface Tenant {
   readonly admin: string;
@@ -194,7 +198,7 @@ describe('A13: across clusters and organizations', () => {
   });
 
   it('refuses every admin route to nobody, to an agent and to a registration token, and audits the latter', async () => {
-    for (const route of adminRoutes) {
+    for (const route of adminRoutes.filter((candidate) => !OPEN.has(candidate))) {
       const [method = '', pattern = ''] = route.split(' ');
       const path = adminPath(pattern, ours);
       const answers: Answer[] = [];
@@ -242,13 +246,17 @@ describe('A13: across clusters and organizations', () => {
     const url = 'https://hooks.example.com/services/ours';
     expect((await plane.call('POST', '/channel/webhooks', { name: 'chat', url })).status).toBe(201);
     await plane.call('PUT', '/catalog/only-ours', PODINFO_ENTRY);
+    await plane.call('POST', '/members', { name: 'only-ours', access: ['viewer'] });
     await plane.call('PUT', '/repositories/only-ours', REPOSITORY);
     await plane.call('PUT', '/operation-templates/only-ours', TEMPLATE);
     const before = plane.query('SELECT * FROM catalog_entries WHERE organization_id <> ?', 'org-other');
     const as = { token: theirs.admin };
-    for (const route of adminRoutes.filter((candidate) => /:(webhook|name)\b/.test(candidate))) {
+    for (const route of adminRoutes.filter((candidate) => /:(webhook|name|member)\b/.test(candidate))) {
       const [method = '', pattern = ''] = route.split(' ');
-      const path = pattern.replace(':webhook', 'chat').replace(':name', 'only-ours').replace(':commit', 'a'.repeat(40));
+      const path = pattern
+        .replace(':webhook', 'chat')
+        .replace(/:(name|member)/, 'only-ours')
+        .replace(':commit', 'a'.repeat(40));
       const body = NAMED[route]?.body ?? (method === 'PUT' ? PODINFO_ENTRY : undefined);
       const answer = await plane.call(method, `${path}${NAMED[route]?.query ?? ''}`, body, as);
       // To put an entry or a repository makes one of their own.
@@ -262,7 +270,9 @@ describe('A13: across clusters and organizations', () => {
   });
 
   it('shows nothing of another organization in any list', async () => {
-    for (const route of adminRoutes.filter((candidate) => /^GET [^:]+$/.test(candidate))) {
+    // A stream does not end; what it tells to whom has its own test.
+    const lists = adminRoutes.filter((candidate) => /^GET [^:]+$/.test(candidate) && candidate !== 'GET /changes');
+    for (const route of lists) {
       const { body } = await plane.call('GET', route.slice(4), undefined, { token: theirs.admin });
       const text = JSON.stringify(body);
       for (const id of [ours.id, ours.intent, ours.job, ours.proposal, neighbour.id])

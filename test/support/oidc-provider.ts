@@ -82,13 +82,13 @@ export class OidcProvider implements AsyncDisposable {
   }
 
   /** A token of its present key, with whatever in it: as one of the provider itself would be, had it said so. */
-  async mint(claims: JWTPayload, { expiresInSeconds = 600 } = {}): Promise<string> {
+  async mint(claims: JWTPayload, { typ = 'JWT' } = {}): Promise<string> {
     const [signing] = this.#keys;
     if (signing === undefined) throw new Error('it has no key');
     const now = Math.floor(Date.now() / 1000);
-    const standard = { iss: this.issuer, aud: OIDC_CLIENT, iat: now, exp: now + expiresInSeconds };
+    const standard = { iss: this.issuer, aud: OIDC_CLIENT, iat: now, exp: now + 600 };
     return await new SignJWT({ ...standard, ...claims })
-      .setProtectedHeader({ alg: 'RS256', kid: signing.kid, typ: 'JWT' })
+      .setProtectedHeader({ alg: 'RS256', kid: signing.kid, typ })
       .sign(signing.key);
   }
 

@@ -26,7 +26,7 @@ export function readOidc(variables: ConfigVariables): OidcConfig | undefined {
   if (!isSafeAddress(issuer)) {
     throw new ConfigError(
       'SERVICE_OIDC_ISSUER',
-      'must be an https:// address (http:// on this machine alone): keys that are read over plain HTTP could be anybody’s',
+      "must be an https:// address (http:// on this machine alone): keys that are read over plain HTTP could be anybody's",
     );
   }
   if (audience === undefined || clientId === undefined) {

@@ -7,6 +7,7 @@ import { storeApproval } from '../approvals/stored-approval.ts';
 import { storeProposal } from '../proposals/stored-proposal.ts';
 import { INSTALL, PODINFO, RunningControlPlane } from '../running-control-plane.ts';
 import { ANNA, CLUSTER, KUBECONFIG, OTHER } from './audited-inputs.ts';
+import { PEOPLE_ACTS, type Act } from './audited-people.ts';
 
 let plane: RunningControlPlane;
 let receiver: WebhookReceiver;
@@ -15,13 +16,6 @@ let commitKey: string;
 let modeSwitch: string;
 /** Intents that wait for their approvals, on a cluster that none of the other acts is about. */
 let approvals: { readonly approved: string; readonly rejected: string };
-
-interface Act {
-  readonly route: string;
-  readonly audited: string;
-  readonly path?: () => string;
-  readonly body?: () => unknown;
-}
 
 /** Every act that the admin API has, in an order in which each changes something. */
 const ACTS: readonly Act[] = [
@@ -209,8 +203,7 @@ const ACTS: readonly Act[] = [
     path: () => `/intents/${approvals.rejected}/reject`,
     audited: 'OperationRejected',
   },
-  { route: 'POST /admin-tokens', body: () => ({ name: 'anna' }), audited: 'AdminTokenCreated' },
-  { route: 'DELETE /admin-tokens/:token', path: () => '/admin-tokens/anna', audited: 'AdminTokenDeleted' },
+  ...PEOPLE_ACTS,
   {
     route: 'POST /channel/webhooks',
     body: () => ({ name: 'chat', url: receiver.url }),
