@@ -97,14 +97,26 @@ function addDelete(clusters: Command, deps: CliDeps): void {
     .description('deletes the record of a cluster that is disabled or never registered, with its intents and events')
     .option('--force', 'also one that is in use')
     .action(async (cluster: string, options: ConnectionOptions & Confirmation & { readonly force?: boolean }) => {
-      await confirm(
-        deps,
-        options,
-        'deletes the record for good, with its intents, events and keys. What runs in the cluster, what stands in Git and the audit log stay',
-      );
+      // What goes and what stays is counted first; one that is not there ends here.
+      const found = await callControlPlane<CountedCluster>(options, deps, 'GET', at(cluster));
+      await confirm(deps, options, whatGoes(found), found.slug);
       await callControlPlane(options, deps, 'DELETE', `${at(cluster)}${options.force === true ? '?force=true' : ''}`);
       deps.out(`${cluster}: deleted; its slug is not given to another cluster\n`);
     });
+}
+
+interface CountedCluster extends NamedCluster {
+  readonly connectivityMode: string;
+  readonly applications?: { readonly total: number };
+  readonly git?: { readonly repository: string; readonly path: string };
+}
+
+function whatGoes({ slug, connectivityMode, applications, git }: CountedCluster): string {
+  const total = applications?.total ?? 0;
+  const apps = `${total} ${total === 1 ? 'application' : 'applications'}`;
+  const inGit =
+    git === undefined ? '' : `; what stands in ${git.path} of ${git.repository} stays, and is applied by who reads it`;
+  return `deletes the record of ${slug}, in ${connectivityMode} mode, for good, with its intents, events and keys. In the cluster ${apps} and the operator stay, and nobody delivers to them any more${inGit}. The audit log stays, and the slug is not given to another cluster`;
 }
 
 function at(cluster: string): string {

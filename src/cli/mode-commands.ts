@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import type { CliDeps } from './cli-deps.ts';
@@ -8,7 +8,8 @@ import { followSwitch } from './follow-switch.ts';
 import { printable } from './git-views.ts';
 import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { listAll } from './list-all.ts';
-import { addOutput, documentText, isDocument, print, type OutputOptions } from './output.ts';
+import { addOutput, print, type OutputOptions } from './output.ts';
+import { startProgress } from './progress.ts';
 import { planText, SWITCH_COLUMNS, switchText, type PlannedSwitch, type ShownSwitch } from './mode-text.ts';
 
 const MODES = ['pull', 'push', 'gitops'] as const;
@@ -42,7 +43,7 @@ type Output = ConnectionOptions & OutputOptions;
 export function addModeCommands(clusters: Command, deps: CliDeps): void {
   addOutput(withConfirmation(withConnection(clusters.command('mode'))))
     .argument('<cluster>', 'slug or id')
-    .argument('<mode>', MODES.join(', '), modeIn)
+    .addArgument(new Argument('<mode>', 'that it is to be in').choices(MODES))
     .description('moves a cluster to another mode, with the same objects and a way back; see docs/modes.md')
     .option('--dry-run', 'probes the new way and prints what would be done, and does none of it')
     .option('--kubeconfig <file>', 'to push: what the control plane is to write with; - reads it from standard input')
@@ -102,7 +103,7 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
         deps.out(`To follow it: ${whereOf(one)}\n`);
         return;
       }
-      const ended = await follow(one, { ...options, output: 'table' }, deps);
+      const ended = await follow(one, options, deps);
       if (ended.state === 'rolled-back') return;
       if (ended.state === 'active') throw new CliError(EXIT.failed, `${ended.id} was active before it was cancelled`);
       throw stillGoing(ended, options.timeout);
@@ -118,10 +119,13 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
     const { switch: planned } = answer;
     print(deps, options, { item: planned, text: planText, nameOf: ({ clusterSlug }) => clusterSlug });
     warn(answer, deps);
-    if (options.dryRun !== true)
-      await confirm(deps, options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
-    if (planned.plan.wouldStart) return;
-    throw new CliError(EXIT.failed, `${planned.clusterSlug} would not be moved to ${planned.to} as it is now`);
+    const isAsked = options.dryRun !== true;
+    // Nobody is asked for what would not be done.
+    if (!planned.plan.wouldStart && !(isAsked && deps.terminal === undefined)) {
+      throw new CliError(EXIT.failed, `${planned.clusterSlug} would not be moved to ${planned.to} as it is now`);
+    }
+    if (!isAsked) return;
+    await confirm(deps, options, `moves ${planned.clusterSlug} from ${planned.from} to ${planned.to}`);
   }
   const answer = await callControlPlane<Answer<ShownSwitch>>(call, deps, 'POST', path, body);
   const { switch: started } = answer;
@@ -132,7 +136,7 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
     return;
   }
   const ended = await follow(started, options, deps);
-  if (isDocument(options.output)) deps.out(documentText(ended, options.output));
+  print(deps, options, { item: ended, text: ({ id, state }) => `${id}: ${state}\n`, nameOf: ({ id }) => id });
   if (ended.state === 'active') return;
   if (ended.state === 'rolled-back') {
     // The last step has said why.
@@ -147,18 +151,22 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
 }
 
 async function follow(
-  { clusterId, id }: ShownSwitch,
-  options: ConnectionOptions & Pick<ModeOptions, 'timeout' | 'output'>,
+  one: ShownSwitch,
+  options: ConnectionOptions & Pick<ModeOptions, 'timeout'>,
   deps: CliDeps,
 ): Promise<ShownSwitch> {
-  const path = `${at(clusterId)}/mode-switches/${encodeURIComponent(id)}`;
-  return await followSwitch({
-    read: async () => await callControlPlane<ShownSwitch>(options, deps, 'GET', path),
-    // Of a document there is one, at the end.
-    say: isDocument(options.output) ? deps.err : deps.out,
-    clock: deps.clock ?? systemClock,
-    timeoutMs: options.timeout * 1000,
-  });
+  const path = `${at(one.clusterId)}/mode-switches/${encodeURIComponent(one.id)}`;
+  const progress = startProgress(deps, `${one.id} goes on. To see where it is: ${whereOf(one)}`);
+  try {
+    return await followSwitch({
+      read: async () => await callControlPlane<ShownSwitch>(options, deps, 'GET', path),
+      say: progress.say,
+      clock: deps.clock ?? systemClock,
+      timeoutMs: options.timeout * 1000,
+    });
+  } finally {
+    progress.end();
+  }
 }
 
 function stillGoing(one: ShownSwitch, waitedSeconds: number): CliError {
@@ -189,11 +197,6 @@ async function bodyOf(mode: string, options: ModeOptions): Promise<Record<string
     ...(Object.keys(git).length === 0 ? {} : { git }),
     ...(closeProposals === true ? { closeProposals } : {}),
   };
-}
-
-function modeIn(text: string): string {
-  if (!(MODES as readonly string[]).includes(text)) throw new InvalidArgumentError(`It is one of ${MODES.join(', ')}.`);
-  return text;
 }
 
 function seconds(text: string): number {

@@ -13,6 +13,7 @@ import { neededText } from './needed-text.ts';
 import { collectParameter, durationIn, targetIn, typedParameters } from './operation-parameters.ts';
 import { ENDED, OPERATION_COLUMNS, operationText, type ShownOperation } from './operation-text.ts';
 import { addOutput, documentText, isDocument, print, type OutputOptions } from './output.ts';
+import { startProgress } from './progress.ts';
 import type { ShownTemplate } from './template-commands.ts';
 
 /** Longest name of an operation. */
@@ -118,7 +119,7 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
         deps.out(`To follow it: servicectl operations show ${answer.id}\n`);
         return;
       }
-      const ended = await follow(answer.id, options, deps, deps.out);
+      const ended = await follow(answer.id, options, deps);
       if (ended.phase !== 'Cancelled') throw notAsMeant(ended, options.timeout);
     });
   return operations;
@@ -158,8 +159,9 @@ async function run(cluster: string, template: string, options: RunOptions, deps:
       else say(`To follow it: servicectl operations show ${id}\n`);
       return;
     }
-    const ended = await follow(id, options, deps, say);
+    const ended = await follow(id, options, deps);
     if (isDocument(output)) deps.out(documentText(ended, output));
+    else say(`${id}: ${ended.phase}\n`);
     if (ended.phase !== 'Succeeded') throw notAsMeant(ended, options.timeout);
   } catch (error) {
     throw inPlaces(error, file, template);
@@ -217,18 +219,18 @@ function notAsMeant(operation: ShownOperation, waited: number): CliError {
   return new CliError(EXIT.failed, printable(`${words}${why === undefined ? '' : `: ${why}`}`), next);
 }
 
-async function follow(
-  id: string,
-  options: WaitOptions,
-  deps: CliDeps,
-  say: (text: string) => void,
-): Promise<ShownOperation> {
-  return await followOperation({
-    read: async () => await callControlPlane<ShownOperation>(options, deps, 'GET', at(id)),
-    say,
-    clock: deps.clock ?? systemClock,
-    timeoutMs: options.timeout * 1000,
-  });
+async function follow(id: string, options: WaitOptions, deps: CliDeps): Promise<ShownOperation> {
+  const progress = startProgress(deps, `${id} goes on. To see where it is: servicectl operations show ${id}`);
+  try {
+    return await followOperation({
+      read: async () => await callControlPlane<ShownOperation>(options, deps, 'GET', at(id)),
+      say: progress.say,
+      clock: deps.clock ?? systemClock,
+      timeoutMs: options.timeout * 1000,
+    });
+  } finally {
+    progress.end();
+  }
 }
 
 async function slugs(options: ConnectionOptions, deps: CliDeps): Promise<readonly string[]> {
