@@ -70,10 +70,11 @@ function mayPass(error: unknown): boolean {
 }
 
 function isEstablished(definition: KubeObject | undefined): boolean {
-  const { conditions = [] } = (definition?.['status'] ?? {}) as {
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  // A server that has not looked at it yet answers `conditions: null`.
+  const { conditions } = (definition?.['status'] ?? {}) as {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null;
   };
-  return conditions.some(({ type, status }) => type === 'Established' && status === 'True');
+  return conditions?.some(({ type, status }) => type === 'Established' && status === 'True') === true;
 }
 
 function kindsOf(definition: KubeObject): KindRef[] {

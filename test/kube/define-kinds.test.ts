@@ -102,6 +102,24 @@ describe('the wait for kinds that were defined', () => {
     await expect(waiting).resolves.toMatchObject({ message: 'the sandbox is stopped' });
   });
 
+  it('takes one that the server has not looked at yet for none, as 1.20 shows it', async () => {
+    const definitions = veleroCrds();
+    for (const definition of definitions) await connection.apply(definition, { fieldManager: 'test' });
+    await sandbox.settled();
+    let isSeen = false;
+    const api = faulty(() => undefined);
+    const get: Served['get'] = async (...args) => {
+      const found = await api.get(...args);
+      return (isSeen ? found : { ...found, status: { conditions: null } }) as never;
+    };
+    const waiting = untilServed({ ...api, get }, definitions, { clock });
+    await expect.poll(() => clock.sleeping, { interval: 1 }).toBe(1);
+    isSeen = true;
+    clock.advance(100);
+    await waiting;
+    expect(api.asked.filter((what) => what.startsWith('list'))).toHaveLength(definitions.length);
+  });
+
   it('does not wait where another look changes nothing', async () => {
     const denied = new KubeError('backups.velero.io is forbidden', { status: 403, reason: 'Forbidden' });
     const api = faulty((what) => (what.startsWith('list') ? denied : undefined));
