@@ -97,12 +97,13 @@ export function applicationRoutes(app: HttpServer, { store }: Pick<AdminDeps, 's
     const { namespace, catalogEntry, state, health, q: prefix } = query;
     const filter: ApplicationFilter = { ...whose, namespace, catalogEntry, state, health, prefix };
     // Another order, so a cursor of the one is none of the other.
-    const page = readPage(query, prefix === undefined ? 'sss' : 'ssss');
-    const after = page.after?.slice(0, 3) as unknown as ApplicationKey | undefined;
+    const list = prefix === undefined ? 'applications' : 'applications by name';
+    const page = readPage(query, 'sss', list);
+    const after = page.after as ApplicationKey | undefined;
     const { items, ...rest } = await answerPage(
       page,
       async (limit) => await listApplications(store.db, filter, { limit, after }),
-      (row) => [row.cluster_id, row.namespace, row.name, ...(prefix === undefined ? [] : ['q'])],
+      (row) => [row.cluster_id, row.namespace, row.name, list],
       (row) => row,
     );
     return { items: await viewApplications(whose.organizationId, items), ...rest };

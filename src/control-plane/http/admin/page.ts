@@ -29,14 +29,18 @@ export interface PageRequest {
 }
 
 /**
+ * @param list what the key ends with besides, where lists of other things have keys of the same shape
  * @param shape one letter a part of the key: `s` text, `n` number
  * @throws AppError `constraint_violated` for a cursor that is not one of this list
  */
-export function readPage(query: PageQuery, shape: string): PageRequest {
+export function readPage(query: PageQuery, shape: string, list?: string): PageRequest {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (query.cursor === undefined) return { limit, after: undefined };
-  const after = decodeCursor(query.cursor);
+  const read = decodeCursor(query.cursor);
+  const isOfList = list === undefined || read?.at(-1) === list;
+  const after = list === undefined ? read : read?.slice(0, -1);
   const fits =
+    isOfList &&
     after?.length === shape.length &&
     after.every((part, index) => typeof part === (shape[index] === 'n' ? 'number' : 'string'));
   if (after === undefined || !fits) {

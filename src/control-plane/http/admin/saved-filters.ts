@@ -72,7 +72,7 @@ const remove = {
 export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminDeps, 'store' | 'clock'>): void {
   app.get('/saved-filters', { schema: list }, async (request, reply) => {
     const { organization, name: owner } = adminOf(request);
-    const page = readPage(request.query, 'ss');
+    const page = readPage(request.query, 'ss', 'saved-filters');
     const after = page.after as SavedFilterKey | undefined;
     const answer = await answerPage(
       page,
@@ -82,7 +82,7 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
           { organizationId: organization.id, owner },
           { limit, after, list: request.query.list },
         ),
-      (row) => [row.name, row.owner],
+      (row) => [row.name, row.owner, 'saved-filters'],
       viewFilter,
     );
     return await reply.send(answer);

@@ -71,14 +71,14 @@ export function workListRoutes(app: HttpServer, { store, clock }: Pick<AdminDeps
     const filter = await readFilter(adminOf(request).organization.id, request.query);
     const { action } = request.query;
     const answer = await answerHeavyPage(
-      readPage(request.query, 'ss'),
+      readPage(request.query, 'ss', 'intents'),
       async (limit, after) => {
         const found = await listIntents(store.db, { ...filter, action }, { limit, before: keyOf(after) });
         const ids = found.map(({ intent }) => intent.id);
         const approvals = await approvalSummaries(store.db, ids, clock);
         return found.map((one) => ({ ...one, approval: approvals.get(one.intent.id) }));
       },
-      ({ intent }) => [intent.accepted_at, intent.id],
+      ({ intent }) => [intent.accepted_at, intent.id, 'intents'],
       ({ intent }) => intent.record.length,
       (one) => ({ ...viewIntent(one), clusterSlug: one.slug }),
     );
@@ -89,10 +89,10 @@ export function workListRoutes(app: HttpServer, { store, clock }: Pick<AdminDeps
     const filter = await readFilter(adminOf(request).organization.id, request.query);
     const { template } = request.query;
     const answer = await answerHeavyPage(
-      readPage(request.query, 'ss'),
+      readPage(request.query, 'ss', 'operations'),
       async (limit, after) =>
         await listOperationsOf(store.db, { ...filter, template }, { limit, before: keyOf(after) }),
-      ({ intent }) => [intent.accepted_at, intent.id],
+      ({ intent }) => [intent.accepted_at, intent.id, 'operations'],
       ({ intent }) => intent.record.length,
       viewOperation,
     );
@@ -103,12 +103,12 @@ export function workListRoutes(app: HttpServer, { store, clock }: Pick<AdminDeps
     const { id: organizationId } = adminOf(request).organization;
     const { cluster, state } = request.query;
     const clusterId = await idOf(organizationId, cluster);
-    const page = readPage(request.query, 'ss');
+    const page = readPage(request.query, 'ss', 'jobs');
     const answer = await answerPage(
       page,
       async (limit) =>
         await listJobs(store.db, { organizationId, clusterId, state }, { limit, before: keyOf(page.after) }),
-      (job) => [job.created_at, job.id],
+      (job) => [job.created_at, job.id, 'jobs'],
       (job) => ({ ...viewJob(job), clusterSlug: job.slug }),
     );
     return await reply.send(answer);
