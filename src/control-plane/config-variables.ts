@@ -67,6 +67,7 @@ export const ConfigVariables = Type.Object(
     SERVICE_CHANNEL_ALLOW_PRIVATE: variable({ pattern: '^(true|false)$', description: 'true or false' }),
     SERVICE_GIT_ALLOW_PRIVATE: variable({ pattern: '^(true|false)$', description: 'true or false' }),
     SERVICE_CATALOG_ALLOW_PRIVATE: variable({ pattern: '^(true|false)$', description: 'true or false' }),
+    SERVICE_METRICS_PUBLIC: variable({ pattern: '^(true|false)$', description: 'true or false' }),
     SERVICE_LOG_LEVEL: Type.Optional(Type.Unsafe<LogLevel>({ type: 'string', enum: [...LOG_LEVELS] })),
   },
   { additionalProperties: false },

@@ -38,6 +38,8 @@ export interface ControlPlaneConfig {
   readonly gitAllowPrivate: boolean;
   /** Whether registries of charts that are asked for their versions may be in private networks. */
   readonly catalogAllowPrivate: boolean;
+  /** Whether `GET /metrics` needs no token. */
+  readonly metricsPublic: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -79,6 +81,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     channelAllowPrivate: variables.SERVICE_CHANNEL_ALLOW_PRIVATE === 'true',
     gitAllowPrivate: variables.SERVICE_GIT_ALLOW_PRIVATE === 'true',
     catalogAllowPrivate: variables.SERVICE_CATALOG_ALLOW_PRIVATE === 'true',
+    metricsPublic: variables.SERVICE_METRICS_PUBLIC === 'true',
     logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
   };
 }

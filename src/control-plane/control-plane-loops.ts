@@ -17,6 +17,7 @@ import { MirrorLoop } from './git/mirror-loop.ts';
 import { RemoteWatch } from './git/remote-watch.ts';
 import { TidyLoop } from './git/tidy-loop.ts';
 import type { MasterKey } from './master-key.ts';
+import type { Measuring } from './metrics/control-plane-metrics.ts';
 import { DEFAULT_SWITCH_LIMITS } from './modes/decide-switch.ts';
 import { probeSwitch } from './modes/probe-target.ts';
 import { SwitchLoop } from './modes/switch-loop.ts';
@@ -39,6 +40,7 @@ const LAST_CONTACT_EVERY_MS = 5000;
 /** What the loops of a control plane work with; none of it is owned. */
 export interface LoopParts extends ControlPlaneDeps {
   readonly store: Store;
+  readonly measuring: Measuring;
   readonly masterKey: MasterKey;
   readonly wakeups: Wakeups;
   readonly changeLog: ChangeLog;

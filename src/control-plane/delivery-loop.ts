@@ -1,13 +1,13 @@
 import type { Delivery, DeliveryItem, Receipt } from '../delivery/delivery.ts';
 import type { Rendered } from '../intent/rendered.ts';
 import type { DeliveryTarget } from '../delivery/select-delivery.ts';
-import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { holdUnapproved } from './approvals/hold-unapproved.ts';
 import { byTarget } from './by-target.ts';
 import { DeliveryPlaces } from './delivery-places.ts';
 import { numberOn } from './jobs/number-on.ts';
 import { withReviews } from './proposals/review-of-queued.ts';
+import { measured, measureReceipt, type DeliveryMeasuring } from './metrics/measure-delivery.ts';
 import { ReceiptWriter, type FinalReceipt } from './receipt-writer.ts';
 import { renderQueued } from './render-queued.ts';
 import {
@@ -51,10 +51,9 @@ interface BatchEnd {
   readonly isAlone: boolean;
 }
 
-export interface DeliveryLoopDeps {
+export interface DeliveryLoopDeps extends DeliveryMeasuring {
   readonly store: Store;
   readonly wakeups: Wakeups;
-  readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
   /** The transport to a target. Asked for before each batch; whoever answers keeps it and disposes it. */
@@ -233,7 +232,8 @@ export class DeliveryLoop {
           const delivery = await this.#deps.open(target);
           const items = queue.mode === 'gitops' ? await this.#review(batch, part, held, waiting) : part;
           const signed = await Promise.all(items.map(async (item) => ({ ...item, ...(await this.#deps.sign(item)) })));
-          for await (const receipt of delivery.deliver(signed, signal)) take(receipt);
+          const receipts = delivery.deliver(signed, signal);
+          for await (const receipt of measured(this.#deps, queue, receipts)) take(receipt);
         }),
       );
     } finally {
@@ -267,6 +267,7 @@ export class DeliveryLoop {
 
   #tell(intent: QueuedIntent, receipt: FinalReceipt): void {
     const { logger } = this.#deps;
+    measureReceipt(this.#deps, intent, receipt);
     const about = { intentId: intent.id, clusterId: intent.cluster_id };
     switch (receipt.state) {
       case 'refused':

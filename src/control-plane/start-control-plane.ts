@@ -9,6 +9,8 @@ import { CatalogRefresh } from './catalog/catalog-refresh.ts';
 import { ChangeLog } from './changes/change-log.ts';
 import { ClientAuthority } from './client-authority.ts';
 import { clientCertificateSettings } from './client-certificate-config.ts';
+import { ControlPlaneMetrics } from './metrics/control-plane-metrics.ts';
+import { measureProcess } from './metrics/measure-process.ts';
 import { CommitSigning } from './commit-signing/commit-signing.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { DiscussionChannel } from './channel/discussion-channel.ts';
@@ -26,6 +28,7 @@ import { adminApi } from './http/admin/admin-api.ts';
 import { agentRoutes } from './http/agent/agent-routes.ts';
 import { authorizeGit, gitRoutes } from './http/git.ts';
 import { gitHostWebhookRoutes } from './http/git-host-webhooks.ts';
+import { metricsRoute } from './http/metrics.ts';
 import { installRoutes } from './http/install.ts';
 import { pageRoutes } from './http/web-page.ts';
 import { close, listen } from './http/listen.ts';
@@ -94,6 +97,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const clientCertificates = await clientCertificateSettings(config);
   const wakeups = new Wakeups({ clock });
+  const metrics = new ControlPlaneMetrics({ store, clock, logger });
+  measureProcess(metrics, { store, certificate: tls?.cert, clock });
   const changeLog = new ChangeLog({ store, wakeups, clock, logger });
   const relay = await WakeupRelay.start({ ...deps, store, wakeups });
   const signer = new PayloadSigner({ store, masterKey, clock });
@@ -141,7 +146,14 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   });
   const oidc = config.oidc === undefined ? undefined : started.use(new OidcSignIn(config.oidc, { ...deps, store }));
   const channel = started.use(
-    new DiscussionChannel({ ...deps, store, wakeups, masterKey, allowPrivate: config.channelAllowPrivate }),
+    new DiscussionChannel({
+      ...deps,
+      measuring: metrics,
+      store,
+      wakeups,
+      masterKey,
+      allowPrivate: config.channelAllowPrivate,
+    }),
   );
   const catalogRefresh = started.use(
     new CatalogRefresh({ ...deps, store, masterKey, allowPrivate: config.catalogAllowPrivate }),
@@ -172,8 +184,10 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   );
   const open = async (target: GitopsTarget): Promise<GitopsDelivery> => await deliveries.open(target);
   const layoutMoves = new LayoutMoves({ ...deps, store, wakeups, open });
+  metricsRoute(app, { store, clock, oidc, metrics, isPublic: config.metricsPublic });
   adminApi(app, {
     store,
+    measuring: metrics,
     masterKey,
     signer,
     wakeups,
@@ -201,6 +215,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   installRoutes(app, { store, links: installLinks, baseUrl, operatorImage: config.operatorImage });
   agentRoutes(app, {
     store,
+    measuring: metrics,
     wakeups,
     clock,
     random,
@@ -228,6 +243,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const loops = startLoops(
     {
       ...deps,
+      measuring: metrics,
       store,
       masterKey,
       wakeups,

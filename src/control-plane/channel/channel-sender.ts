@@ -1,6 +1,7 @@
 import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Measuring } from '../metrics/control-plane-metrics.ts';
 import type { MasterKey } from '../master-key.ts';
 import {
   claimWebhook,
@@ -42,6 +43,7 @@ export interface ChannelSenderDeps {
   readonly random: () => number;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly logger: Logger;
+  readonly measuring?: Pick<Measuring, 'count'>;
 }
 
 /**
@@ -150,7 +152,8 @@ export class ChannelSender {
     head: { readonly outboxId: number; readonly attempts: number },
     outcome: PostOutcome,
   ): Promise<'on' | 'wait'> {
-    const { store, clock, random, logger } = this.#deps;
+    const { store, clock, random, logger, measuring } = this.#deps;
+    measuring?.count('service_webhook_posts_total', { outcome: outcome.state });
     const now = clock.now();
     const at = now.toISOString();
     switch (outcome.state) {

@@ -5,6 +5,7 @@ import { refusal } from '../../protocol/parse.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Secret } from '../../runtime/secret.ts';
+import type { Measuring } from '../metrics/control-plane-metrics.ts';
 import type { MasterKey } from '../master-key.ts';
 import type { ChannelWebhookRowRead } from '../store/channel-outbox.ts';
 import { findWebhook, insertWebhook, listWebhooks } from '../store/channel-webhooks.ts';
@@ -30,6 +31,7 @@ export interface DiscussionChannelDeps {
   readonly random: () => number;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly logger: Logger;
+  readonly measuring?: Pick<Measuring, 'count'>;
   /** Whether receivers may be in the network that this control plane stands in. */
   readonly allowPrivate: boolean;
   readonly lookup?: Lookup;

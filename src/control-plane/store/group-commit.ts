@@ -67,6 +67,11 @@ export class GroupCommit {
     return (await promise) as T;
   }
 
+  /** How many have not begun. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Ends after the writes that were taken. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -31,6 +31,8 @@ export interface Store extends AsyncDisposable {
   ping(): Promise<void>;
   /** Calls back after each commit of this process that stored changes (`noteChange`). */
   onChanges?(listener: () => void): void;
+  /** Writes of this process that wait for their turn. */
+  writesWaiting?(): number;
   /** What replicas over one PostgreSQL tell each other through; absent on SQLite, which one process has for itself. */
   readonly session?: PostgresSession;
 }

@@ -42,6 +42,7 @@ export async function openPostgresStore(deps: StoreDeps): Promise<Store> {
     db,
     session,
     write: async (work, options) => await writes.write(work, options),
+    writesWaiting: () => writes.waiting,
     ping: async () => {
       await sql`SELECT 1`.execute(db);
     },

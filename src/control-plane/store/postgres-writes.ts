@@ -78,6 +78,11 @@ export class PostgresWrites {
     }
   }
 
+  /** How many have not begun. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Ends after the writes that were taken. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -29,6 +29,7 @@ export async function openSqliteStore(deps: StoreDeps): Promise<Store> {
   return {
     db,
     write: async (work, options) => await writes.write(work, options),
+    writesWaiting: () => writes.waiting,
     ping: async () => {
       await sql`SELECT 1`.execute(db);
     },

@@ -16,6 +16,7 @@ export function tellChanges(store: Store, clock: Clock): Store {
       if (count > 0) for (const listener of listeners) listener();
       return value;
     },
+    writesWaiting: () => store.writesWaiting?.() ?? 0,
     onChanges: (listener) => {
       listeners.add(listener);
     },

@@ -32,6 +32,7 @@ export function watchWrites(store: Store, clock: Clock): Store {
     db: store.db,
     ...(store.session === undefined ? {} : { session: store.session }),
     write,
+    writesWaiting: () => store.writesWaiting?.() ?? 0,
     ping: async () => {
       await store.ping();
       if (failure === undefined) return;

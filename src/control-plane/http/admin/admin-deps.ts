@@ -13,6 +13,7 @@ import type { Deliveries } from '../../deliveries.ts';
 import type { PushProber } from '../../modes/probe-target.ts';
 import type { HostAccesses } from '../../git-hosts/host-accesses.ts';
 import type { MasterKey } from '../../master-key.ts';
+import type { Measuring } from '../../metrics/control-plane-metrics.ts';
 import type { PayloadSigner } from '../../payload-signer.ts';
 import type { PushConnections } from '../../push/push-connections.ts';
 import type { ProposalDiffs } from '../../proposals/proposal-diff.ts';
@@ -27,6 +28,7 @@ export interface AdminDeps {
   readonly store: Store;
   readonly wakeups: Wakeups;
   readonly changeLog: ChangeLog;
+  readonly measuring?: Pick<Measuring, 'read'>;
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   /** Absent: people come in with tokens of the control plane alone. */

@@ -50,6 +50,7 @@ export function changeRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store, clock, changeLog: log } = deps;
   const streams = new Map<string, number>();
   let total = 0;
+  deps.measuring?.read('service_change_streams', () => total);
 
   // Without HEAD, for which the stream would be read to its end, which never comes.
   app.get('/changes', { schema: SCHEMA, exposeHeadRoute: false }, async (request, reply) => {

@@ -5,6 +5,7 @@ import { EVENT_LOG_HEADER, formatEventLogMark, type EventLogMark } from '../../.
 import { checkEvents } from '../../../events/ingest/check-events.ts';
 import { ingestEvents } from '../../../events/ingest/ingest-events.ts';
 import type { Clock } from '../../../runtime/clock.ts';
+import type { Measuring } from '../../metrics/control-plane-metrics.ts';
 import { noteAhead } from '../../jobs/note-ahead.ts';
 import { noteReportedEpoch } from '../../modes/note-reported-epoch.ts';
 import { openSwitchOf } from '../../modes/switch-rows.ts';
@@ -27,6 +28,7 @@ export interface EventsRouteDeps {
   readonly wakeups: Wakeups;
   readonly refusals: RefusalAudit;
   readonly rateLimits: RateLimits;
+  readonly measuring?: Pick<Measuring, 'count'>;
 }
 
 const SCHEMA = {
@@ -88,6 +90,8 @@ async function takeEvents(
     const isAwaited = (isNewEpoch || ingested.recorded > 0) && (await openSwitchOf(trx, cluster.id)) !== undefined;
     return { ...ingested, mark: { before, after }, isAwaited, ahead: await noteAhead(trx, current, body.events, at) };
   });
+  deps.measuring?.count('service_events_total', { outcome: 'recorded' }, outcome.recorded);
+  deps.measuring?.count('service_events_total', { outcome: 'duplicate' }, body.events.length - outcome.recorded);
   if (outcome.isAwaited) deps.wakeups.notify(MODES_TOPIC);
   if (outcome.ahead.configChanged) deps.wakeups.notify(configTopic(cluster.id));
   if (outcome.ahead.redelivered) deps.wakeups.notify(DELIVERY_TOPIC);

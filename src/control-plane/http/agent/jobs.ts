@@ -4,6 +4,7 @@ import { CONFIG_REVISION_HEADER } from '../../../protocol/agent-config.ts';
 import { AppError } from '../../../protocol/app-error.ts';
 import { Job } from '../../../protocol/job.ts';
 import { JobOffers, type JobOffersDeps } from '../../jobs/job-offers.ts';
+import type { Measuring } from '../../metrics/control-plane-metrics.ts';
 import type { RefusalAudit } from '../../refusal-audit.ts';
 import type { Wakeups } from '../../wakeups.ts';
 import { answerOf, answers, listOf } from '../openapi/answers.ts';
@@ -20,6 +21,7 @@ export interface JobsRouteDeps extends AuthenticateDeps, JobOffersDeps {
   readonly wakeups: Wakeups;
   readonly refusals: RefusalAudit;
   readonly rateLimits: RateLimits;
+  readonly measuring?: Pick<Measuring, 'count' | 'read'>;
 }
 
 const Query = Type.Object({
@@ -51,6 +53,7 @@ interface Poll {
 export function jobsRoute(app: HttpServer, deps: JobsRouteDeps): void {
   const offers = new JobOffers(deps);
   const polls = new HeldPolls(deps);
+  deps.measuring?.read('service_held_polls', () => polls.count());
   app.closing.addEventListener('abort', () => polls.endAll(), { once: true });
   const options = { ...limited(deps.rateLimits, 'polls'), schema: SCHEMA };
   app.get('/api/agent/jobs', options, async (request, reply) => {
