@@ -21,5 +21,9 @@ export function IntentLink({ id }: { readonly id: string | undefined }): JSX.Ele
 
 /** By its slug where that is known. */
 export function ClusterLink({ slug }: { readonly slug: string }): JSX.Element {
-  return <a href={href(path`/clusters/${slug}`)}>{slug}</a>;
+  return (
+    <a class="slug" href={href(path`/clusters/${slug}`)}>
+      {slug}
+    </a>
+  );
 }

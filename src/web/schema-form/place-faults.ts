@@ -44,6 +44,17 @@ export function placeFaults(
   return { at, others };
 }
 
+/** The faults that still hold once something at a place was changed. */
+export function stillFound(
+  faults: readonly Fault[],
+  touched: string | undefined,
+  roots: readonly string[],
+): readonly Fault[] {
+  if (touched === undefined) return faults;
+  const places = roots.map((root) => `${root}${touched}`);
+  return faults.filter(({ path }) => !places.some((place) => path === place || path.startsWith(`${place}/`)));
+}
+
 /** Pointers of all fields that a form shows of these values. */
 export function shownPlaces(field: Field, values: unknown, inputs: FieldInputs): Set<string> {
   const places = new Set<string>();

@@ -5,7 +5,7 @@ import { FieldInput } from './field-input.tsx';
 import { Form } from './form-context.ts';
 import { Faults } from './labelled.tsx';
 import { placeFaults, shownPlaces, type Fault } from './place-faults.ts';
-import { withValueAt } from './pointer.ts';
+import { pointerOf, withValueAt } from './pointer.ts';
 import { useYaml } from './use-yaml.ts';
 
 export interface Filled {
@@ -22,7 +22,8 @@ interface ValuesFormProps {
   readonly schema: JsonSchema | undefined;
   readonly fallbacks?: unknown;
   readonly filled: Filled;
-  readonly onChange: (filled: Filled) => void;
+  /** `touched`: where something was changed; what was found wrong there may hold no longer. */
+  readonly onChange: (filled: Filled, touched?: string) => void;
   readonly faults: readonly Fault[];
   /** What the values stand below in the request. */
   readonly roots: readonly string[];
@@ -60,9 +61,9 @@ export function ValuesForm(props: ValuesFormProps): JSX.Element {
     inputs,
     faults: placed,
     set: (path: readonly (string | number)[], value: unknown) =>
-      onChange({ ...filled, values: withValueAt(filled.values, path, value) }),
+      onChange({ ...filled, values: withValueAt(filled.values, path, value) }, pointerOf(path)),
     setSecret: (path: readonly (string | number)[], value: unknown) =>
-      onChange({ ...filled, secrets: withValueAt(filled.secrets, path, value) }),
+      onChange({ ...filled, secrets: withValueAt(filled.secrets, path, value) }, pointerOf(path)),
     tellUnreadable,
   };
   return (
@@ -87,7 +88,7 @@ export function ValuesForm(props: ValuesFormProps): JSX.Element {
             faults={placed.at.get('') ?? []}
             onChange={(values, fault) => {
               tellUnreadable('', fault);
-              if (fault === undefined) onChange({ ...filled, values, isReadable: true });
+              if (fault === undefined) onChange({ ...filled, values, isReadable: true }, '');
             }}
           />
         )}

@@ -4,7 +4,7 @@ import type { CatalogEntry, ChartVersions } from '../api/catalog.ts';
 import { path } from '../api/client.ts';
 import type { IntentBody } from '../api/intents.ts';
 import { useResource } from '../api/use-resource.ts';
-import type { Fault } from '../schema-form/place-faults.ts';
+import { stillFound, type Fault } from '../schema-form/place-faults.ts';
 import { isObject } from '../schema-form/pointer.ts';
 import { SecretText, type SecretTyped } from '../schema-form/secret-text.tsx';
 import { ValuesForm, type Filled } from '../schema-form/values-form.tsx';
@@ -75,7 +75,10 @@ export function ApplicationForm(props: ApplicationFormProps): JSX.Element {
         schema={entry.valuesSchema}
         fallbacks={entry.defaultValues}
         filled={filled}
-        onChange={fill}
+        onChange={(next, touched) => {
+          fill(next);
+          setFaults((before) => stillFound(before, touched, VALUE_ROOTS));
+        }}
         faults={faults.filter((one) => one.path !== '/chartVersion')}
         roots={VALUE_ROOTS}
       />

@@ -9,7 +9,7 @@ import { Loaded } from '../components/states.tsx';
 import { Page } from '../page.tsx';
 import { setParameters } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
-import type { Fault } from '../schema-form/place-faults.ts';
+import { stillFound, type Fault } from '../schema-form/place-faults.ts';
 import { ValuesForm, type Filled } from '../schema-form/values-form.tsx';
 import { CheckedIntent } from './checked-intent.tsx';
 import { ClusterPicker } from './cluster-picker.tsx';
@@ -131,7 +131,10 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
         title="Parameters"
         schema={template.parameters}
         filled={filled}
-        onChange={fill}
+        onChange={(next, touched) => {
+          fill(next);
+          setFaults((before) => stillFound(before, touched, ROOTS));
+        }}
         faults={faults}
         roots={ROOTS}
       />

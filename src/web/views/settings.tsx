@@ -24,10 +24,10 @@ interface Organization {
 }
 
 const INTERVALS = {
-  heartbeatSeconds: ['Heartbeat', 'seconds between two signs of life of an operator'],
-  rotateSeconds: ['Rotation', 'seconds after which an operator renews its credential'],
-  eventBatchMs: ['Event batch', 'milliseconds for which an operator collects events'],
-  eventBatchSize: ['Event batch size', 'events in one post at the most'],
+  heartbeatSeconds: ['Heartbeat of an operator', 'seconds'],
+  rotateSeconds: ['An operator renews its credential after', 'seconds'],
+  eventBatchMs: ['An operator collects events for', 'milliseconds'],
+  eventBatchSize: ['Events in one post at the most', 'events'],
 } as const;
 type IntervalName = keyof typeof INTERVALS;
 const NAMES = Object.keys(INTERVALS) as IntervalName[];
@@ -59,7 +59,7 @@ export function SettingsView(): JSX.Element {
                 ...NAMES.map(
                   (name) => [INTERVALS[name][0], `${data.intervals[name]} (${INTERVALS[name][1]})`] as const,
                 ),
-                ['Grace of a rotation', `${data.rotationGraceSeconds} seconds for which an old credential goes on`],
+                ['An old credential goes on for', valueText(data.rotationGraceSeconds, 'seconds')],
               ]}
             />
             {isEditing ? (
@@ -75,6 +75,18 @@ export function SettingsView(): JSX.Element {
       </Loaded>
     </Page>
   );
+}
+
+const UNITS = [
+  ['days', 86_400],
+  ['hours', 3600],
+  ['minutes', 60],
+] as const;
+
+/** Whole days, hours or minutes where it is that; else as it is. */
+function valueText(value: number, unit: string): string {
+  const larger = unit === 'seconds' ? UNITS.find(([, size]) => value >= 2 * size && value % size === 0) : undefined;
+  return larger === undefined ? `${value} ${unit}` : `${value / larger[1]} ${larger[0]}`;
 }
 
 function You(): JSX.Element {
@@ -149,7 +161,7 @@ function EditDialog({ organization, tag, onClose, onDone }: EditProps): JSX.Elem
           onChange={set(name)}
         />
       ))}
-      <Field label="Grace of a rotation" hint="seconds" value={form.grace} onChange={set('grace')} />
+      <Field label="An old credential goes on for" hint="seconds" value={form.grace} onChange={set('grace')} />
     </ConfirmDialog>
   );
 }
