@@ -193,7 +193,7 @@ export class AgentServer implements AsyncDisposable {
     const isAccepted = response.statusCode < 300 && typeof payload === 'string';
     this.#traffic.check({
       method,
-      path: String(url),
+      path: typeof url === 'string' ? url : '',
       requestBody: isAccepted ? JSON.parse(payload) : undefined,
       status: response.statusCode,
       mediaType: response.headers['content-type'],

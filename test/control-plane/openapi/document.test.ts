@@ -84,9 +84,9 @@ describe('the document', () => {
   it('is OpenAPI 3.1: every parameter of a path is declared, and every reference leads somewhere', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     const undeclared = operations.filter(({ name, operation: { parameters = [] } }) => {
-      const inPath = [...name.matchAll(/\{([^{}]+)\}/g)].map(([, parameter]) => parameter);
+      const inPath = [...name.matchAll(/\{([^{}]+)\}/g)].map(([, parameter = '']) => parameter);
       const declared = parameters.filter((one) => one.in === 'path').map((one) => one.name);
-      return inPath.sort().join() !== declared.sort().join();
+      return inPath.toSorted().join() !== declared.toSorted().join();
     });
     expect(undeclared.map(({ name }) => name)).toEqual([]);
     const prefix = '#/components/schemas/';

@@ -11,18 +11,11 @@ export const StartedSwitchAnswer = answerOf('StartedSwitchAnswer', { switch: Swi
 
 const { kind, namespace, name } = ObjectLeft.properties;
 
-/** What a switch would do (`SwitchPlan`). */
-export const SwitchPlanAnswer = answerOf('SwitchPlanAnswer', {
-  clusterId: Type.String(),
-  clusterSlug: Type.String(),
-  from: ConnectivityMode,
-  to: ConnectivityMode,
-  dryRun: Type.Literal(true),
+/** What a switch would do. */
+const PlanAnswer = answerOf('PlanAnswer', {
   wouldStart: Type.Boolean(),
   blockers: listOf(Type.String({ description: 'what has to be otherwise first' })),
   epoch: Type.Integer(),
-  probes: listOf(SwitchProbe),
-  credentials: listOf(CredentialChange),
   objects: Type.Object({
     total: Type.Integer(),
     /** The first hundred. */
@@ -36,6 +29,18 @@ export const SwitchPlanAnswer = answerOf('SwitchPlanAnswer', {
   config: listOf(Type.Object({ field: Type.String(), from: Type.String(), to: Type.String() })),
   operator: Type.String({ description: 'whether it is in contact' }),
   toDo: listOf(Type.String({ description: 'for people, and when' })),
+});
+
+/** A switch that was only asked about, with what it would do. */
+export const SwitchPlanAnswer = answerOf('SwitchPlanAnswer', {
+  clusterId: Type.String(),
+  clusterSlug: Type.String(),
+  from: ConnectivityMode,
+  to: ConnectivityMode,
+  dryRun: Type.Literal(true),
+  plan: PlanAnswer,
+  probes: listOf(SwitchProbe),
+  credentials: listOf(CredentialChange),
   requestedBy: Type.String(),
 });
 export const PlannedSwitchAnswer = answerOf('PlannedSwitchAnswer', { switch: SwitchPlanAnswer, warnings: Warnings });

@@ -66,7 +66,8 @@ export const ErrorAnswer = answerOf('ErrorAnswer', {
       answerOf('FaultAnswer', {
         path: Type.String({ description: 'RFC 6901 pointer to what is wrong' }),
         message: Type.String(),
-        allowed: Type.Optional(Type.Unknown()),
+        allowed: Type.Optional(Type.Unknown({ description: 'what would be taken' })),
+        reason: Type.Optional(Type.String({ description: 'of an intent: by which a cluster would refuse it too' })),
       }),
     ),
   ),

@@ -22,7 +22,7 @@ export function errorCodesOf(operation: OperationTraits): ErrorCode[] {
   const codes: ErrorCode[] = ['invalid_body', 'constraint_violated', 'internal', 'unavailable'];
   if (api === 'admin') {
     codes.push('missing_token', 'invalid_token', 'expired_token', 'forbidden', 'not_found', 'rate_limited');
-    if (writes) codes.push('conflict', 'precondition_failed');
+    if (writes) codes.push('conflict', 'precondition_failed', 'cluster_disabled');
   }
   if (api === 'agent') {
     codes.push('missing_token', 'invalid_token', 'expired_token', 'cluster_mismatch', 'cluster_disabled', 'forbidden');
