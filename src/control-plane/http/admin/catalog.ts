@@ -23,12 +23,15 @@ import { raiseConfigRevisions } from '../../store/clusters.ts';
 import type { Database } from '../../store/schema.ts';
 import { findEntryUse } from '../../store/standing-instances.ts';
 import { configTopic } from '../../topics.ts';
+import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import { formFaults } from './form-faults.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { PageQuery, readPage } from './page.ts';
+import { CatalogEntryAnswer, CatalogPageAnswer } from './catalog-answers.ts';
 
 export const EntryParams = Type.Object({ name: EntryName });
 
@@ -50,9 +53,39 @@ type ReadableEntry = Pick<StoredCatalogEntry, 'name'> & Partial<StoredCatalogEnt
 /** Of what keeps an entry from being deleted, so many are named. */
 const NAMED_USES = 20;
 
+const putSchema = {
+  tags: ['catalog'],
+  operationId: 'putCatalogEntry',
+  summary: 'Makes or replaces a catalog entry',
+  params: EntryParams,
+  body: PutEntry,
+  response: answers({ 200: CatalogEntryAnswer }),
+};
+const remove = {
+  tags: ['catalog'],
+  operationId: 'deleteCatalogEntry',
+  summary: 'Deletes a catalog entry that nothing uses',
+  params: EntryParams,
+  response: answers({ 204: NoAnswer }),
+};
+const show = {
+  tags: ['catalog'],
+  operationId: 'getCatalogEntry',
+  summary: 'One catalog entry',
+  params: EntryParams,
+  response: answers({ 200: CatalogEntryAnswer, 304: NotModified }),
+};
+const list = {
+  tags: ['catalog'],
+  operationId: 'listCatalogEntries',
+  summary: 'Catalog entries, by name',
+  querystring: PageQuery,
+  response: answers({ 200: CatalogPageAnswer }),
+};
+
 /** `PUT`, `GET`, `DELETE /catalog/{name}`; `GET /catalog`. */
 export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
-  const put = { schema: { params: EntryParams, body: PutEntry }, attachValidation: true };
+  const put = { schema: putSchema, attachValidation: true };
   app.put('/catalog/:name', put, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
@@ -64,6 +97,7 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
     if (faults.length + schema.length > 0) throw refusal([...faults, ...schema]);
     const entry: StoredCatalogEntry = { name, ...request.body, updatedAt: at };
     const woken = await deps.store.write(async (trx) => {
+      requireMatch(request, editableOf(await findCatalogEntry(trx, organization.id, name)), `catalog entry ${name}`);
       const put = await putCatalogEntry(trx, organization.id, entry);
       if (!put.isChanged) return [];
       await fitVersions(trx, organization.id, entry, put);
@@ -77,14 +111,17 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
       return await raiseConfigRevisions(trx, organization.id);
     });
     for (const id of woken) deps.wakeups.notify(configTopic(id));
-    return await reply.send(await requireEntry(deps.store.db, organization.id, name));
+    const answer = await requireEntry(deps.store.db, organization.id, name);
+    return await sendTagged(request, reply, { editable: editableOf(answer), answer });
   });
 
-  app.delete('/catalog/:name', { schema: { params: EntryParams } }, async (request, reply) => {
+  app.delete('/catalog/:name', { schema: remove }, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
     await deps.store.write(async (trx) => {
-      const { chart } = await requireEntry(trx, organization.id, name);
+      const entry = await requireEntry(trx, organization.id, name);
+      const { chart } = entry;
+      requireMatch(request, editableOf(entry), `catalog entry ${name}`);
       await requireUnused(trx, organization.id, name);
       await deleteCatalogEntry(trx, organization.id, name);
       await deleteChartVersions(trx, organization.id, name);
@@ -100,11 +137,12 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
     return await reply.code(204).send();
   });
 
-  app.get('/catalog/:name', { schema: { params: EntryParams } }, async (request, reply) => {
-    return await reply.send(await requireEntry(deps.store.db, adminOf(request).organization.id, request.params.name));
+  app.get('/catalog/:name', { schema: show }, async (request, reply) => {
+    const answer = await requireEntry(deps.store.db, adminOf(request).organization.id, request.params.name);
+    return await sendTagged(request, reply, { editable: editableOf(answer), answer });
   });
 
-  app.get('/catalog', { schema: { querystring: PageQuery } }, async (request, reply) => {
+  app.get('/catalog', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const page = readPage(request.query, 's');
     const answer = await answerHeavyPage(
@@ -119,6 +157,11 @@ export function catalogRoutes(app: HttpServer, deps: AdminDeps): void {
     );
     return await reply.send(answer);
   });
+}
+
+/** All of it but when it was put: the same put again changes nothing. */
+function editableOf(entry: StoredCatalogEntry | undefined): object | undefined {
+  return entry === undefined ? undefined : { ...entry, updatedAt: undefined };
 }
 
 /** @throws AppError `not_found` */

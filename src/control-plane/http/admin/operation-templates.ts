@@ -1,11 +1,12 @@
-import { Type } from 'typebox';
+import type { Kysely } from 'kysely';
+import { Type, type Static } from 'typebox';
 import { BUILT_IN_TEMPLATES, isBuiltInTemplate } from '../../../operation-templates/built-in-templates.ts';
 import type { BuiltInTemplate } from '../../../operation-templates/built-in/built-in-template.ts';
 import { definitionFaults } from '../../../operation-templates/definition-faults.ts';
 import { resolveTemplate } from '../../../operation-templates/resolve-template.ts';
 import { AppError, type Fault } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
-import { OperationTemplateDefinition } from '../../../protocol/operation-template.ts';
+import { OperationTemplateDefinition, TemplateRun } from '../../../protocol/operation-template.ts';
 import { refusal } from '../../../protocol/parse.ts';
 import { readablePart } from '../../../protocol/readable-part.ts';
 import { RequiredApprovals } from '../../git/git-settings.ts';
@@ -21,10 +22,13 @@ import {
   raiseRevisionsThatList,
   type StoredOperationTemplate,
 } from '../../store/operation-templates.ts';
+import type { Database } from '../../store/schema.ts';
 import { configTopic } from '../../topics.ts';
+import { answerOf, answers, AnyObject, listOf, NoAnswer, pageOf, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import { formFaults } from './form-faults.ts';
 import { answerHeavyPage } from './heavy-page.ts';
 import { PageQuery, readPage } from './page.ts';
@@ -41,12 +45,60 @@ const PutTemplate = Type.Object(
   { additionalProperties: false },
 );
 
+const TemplateAnswer = answerOf('OperationTemplateAnswer', {
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  isBuiltIn: Type.Boolean(),
+  /** JSON schema of its parameters. */
+  parameters: AnyObject,
+  run: Type.Optional(TemplateRun),
+  runs: Type.String({ description: 'the built-in template that does the work' }),
+  deadlineSeconds: Type.Integer(),
+  retries: Type.Integer(),
+  isRetryable: Type.Boolean(),
+  isCancellable: Type.Boolean(),
+  targets: listOf(Type.String({ description: 'a kind of object that targetRef may name' })),
+  approval: Type.Optional(RequiredApprovals),
+  updatedAt: Type.Optional(Time),
+});
+type TemplateView = Static<typeof TemplateAnswer>;
+
+const putSchema = {
+  tags: ['operation-templates'],
+  operationId: 'putOperationTemplate',
+  summary: 'Makes or replaces an operation template, or what holds for a built-in one',
+  params: TemplateParams,
+  body: PutTemplate,
+  response: answers({ 200: TemplateAnswer }),
+};
+const show = {
+  tags: ['operation-templates'],
+  operationId: 'getOperationTemplate',
+  summary: 'One operation template',
+  params: TemplateParams,
+  response: answers({ 200: TemplateAnswer, 304: NotModified }),
+};
+const remove = {
+  tags: ['operation-templates'],
+  operationId: 'deleteOperationTemplate',
+  summary: 'Deletes an operation template that no cluster lists',
+  params: TemplateParams,
+  response: answers({ 204: NoAnswer }),
+};
+const list = {
+  tags: ['operation-templates'],
+  operationId: 'listOperationTemplates',
+  summary: 'Operation templates, the built-in ones among them',
+  querystring: PageQuery,
+  response: answers({ 200: pageOf(TemplateAnswer) }),
+};
+
 /** `GET /operation-templates`; `GET`, `PUT`, `DELETE /operation-templates/{name}`. */
 export function operationTemplateRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store, clock, wakeups } = deps;
   const named = '/operation-templates/:name';
 
-  const put = { schema: { params: TemplateParams, body: PutTemplate }, attachValidation: true };
+  const put = { schema: putSchema, attachValidation: true };
   app.put(named, put, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
@@ -60,6 +112,7 @@ export function operationTemplateRoutes(app: HttpServer, deps: AdminDeps): void 
     const template = { definition, ...(asksForOne(approval) ? { approval } : {}), updatedAt };
     const woken = await store.write(async (trx) => {
       await requireRoom(trx, organization.id, definition);
+      requireMatch(request, await editableOf(trx, organization.id, name), `operation template ${name}`);
       const names = await operationTemplateNames(trx, organization.id);
       if (!names.includes(name) && names.length >= MAX_TEMPLATES) {
         throw new AppError('conflict', `there are ${MAX_TEMPLATES} operation templates already; delete one first`);
@@ -76,21 +129,24 @@ export function operationTemplateRoutes(app: HttpServer, deps: AdminDeps): void 
       return await raiseRevisionsThatList(trx, organization.id, name);
     });
     for (const id of woken) wakeups.notify(configTopic(id));
-    return await reply.send(viewTemplate(name, await findOperationTemplate(store.db, organization.id, name)));
+    const answer = viewTemplate(name, await findOperationTemplate(store.db, organization.id, name));
+    return await sendTagged(request, reply, { editable: await editableOf(store.db, organization.id, name), answer });
   });
 
-  app.get(named, { schema: { params: TemplateParams } }, async (request, reply) => {
+  app.get(named, { schema: show }, async (request, reply) => {
     const { organization } = adminOf(request);
     const { name } = request.params;
     const own = await findOperationTemplate(store.db, organization.id, name);
     if (own === undefined && !isBuiltInTemplate(name)) throw notFound(name);
-    return await reply.send(viewTemplate(name, own));
+    const editable = await editableOf(store.db, organization.id, name);
+    return await sendTagged(request, reply, { editable, answer: viewTemplate(name, own) });
   });
 
-  app.delete(named, { schema: { params: TemplateParams } }, async (request, reply) => {
+  app.delete(named, { schema: remove }, async (request, reply) => {
     const { organization, name: actor } = adminOf(request);
     const { name } = request.params;
     const woken = await store.write(async (trx) => {
+      requireMatch(request, await editableOf(trx, organization.id, name), `operation template ${name}`);
       const isThere = (await findOperationTemplate(trx, organization.id, name)) !== undefined;
       if (!isThere && isBuiltInTemplate(name)) {
         throw new AppError('conflict', `${name} is built in, and nothing is set of it that could be taken back`);
@@ -115,7 +171,7 @@ export function operationTemplateRoutes(app: HttpServer, deps: AdminDeps): void 
     return await reply.code(204).send();
   });
 
-  app.get('/operation-templates', { schema: { querystring: PageQuery } }, async (request, reply) => {
+  app.get('/operation-templates', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
     const answer = await answerHeavyPage(
       readPage(request.query, 's'),
@@ -147,10 +203,8 @@ function withBuiltIn(own: readonly StoredOperationTemplate[], after: string | un
   return [...views.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-type TemplateView = ReturnType<typeof viewTemplate>;
-
 /** A template as it holds: what is built in, with what was set over it. */
-function viewTemplate(name: string, own: StoredOperationTemplate | undefined) {
+function viewTemplate(name: string, own: StoredOperationTemplate | undefined): TemplateView {
   const resolved = resolveTemplate(name, own === undefined ? [] : [own.definition]);
   if (resolved === undefined) throw new Error(`operation template ${name} runs nothing that is built in`);
   const { definition, builtIn, runs, deadlineSeconds, retries } = resolved;
@@ -161,7 +215,7 @@ function viewTemplate(name: string, own: StoredOperationTemplate | undefined) {
     name,
     ...(description === undefined ? {} : { description }),
     isBuiltIn: definition === undefined,
-    parameters: definition === undefined ? template.parameters : (definition.parameters ?? { type: 'object' }),
+    parameters: { ...(definition === undefined ? template.parameters : (definition.parameters ?? { type: 'object' })) },
     ...(definition?.run === undefined ? {} : { run: definition.run }),
     runs,
     deadlineSeconds,
@@ -172,6 +226,13 @@ function viewTemplate(name: string, own: StoredOperationTemplate | undefined) {
     ...(approval === undefined ? {} : { approval }),
     ...(updatedAt === undefined ? {} : { updatedAt }),
   };
+}
+
+/** What was set of it; of one that is built in and as it was built in, nothing. Undefined: there is none. */
+async function editableOf(db: Kysely<Database>, organizationId: string, name: string): Promise<object | undefined> {
+  const own = await findOperationTemplate(db, organizationId, name);
+  if (own === undefined) return isBuiltInTemplate(name) ? {} : undefined;
+  return { ...own, updatedAt: undefined };
 }
 
 function asksForOne(approval: RequiredApprovals | undefined): approval is RequiredApprovals {
