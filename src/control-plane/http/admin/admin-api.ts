@@ -26,7 +26,6 @@ import { deleteClusterRoute } from './delete-cluster.ts';
 import { fleetRoute } from './fleet.ts';
 import { historyRoutes } from './history.ts';
 import { idempotentPosts } from './idempotent-posts.ts';
-import { idempotentPosts } from './idempotent-posts.ts';
 import { installLinkRoutes } from './install-link.ts';
 import { hostRepositoryRoutes } from './host-repositories.ts';
 import { intentRoutes } from './intents.ts';
@@ -74,7 +73,6 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
       requireScope(scope, { refusals });
       auditRefusals(scope, { ...deps, refusals });
       refuseUnread(scope);
-      idempotentPosts(scope, deps);
       idempotentPosts(scope, deps);
       clusterRoutes(scope, deps);
       listClustersRoute(scope, deps);
