@@ -1,8 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { ApiError, OfflineError } from '../api/api-error.ts';
 import { connection } from '../api/connection.ts';
 import type { Resource } from '../api/use-resource.ts';
 import { useStore } from '../use-store.ts';
+import { contentShown } from './content-shown.ts';
 import { Copyable } from './copyable.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -110,6 +112,10 @@ interface LoadedProps<T> {
 
 /** What a resource holds, or the state that it is in instead. What was read once stays while nothing answers. */
 export function Loaded<T>({ of, lines, children }: LoadedProps<T>): JSX.Element {
+  const isShown = of.data !== undefined;
+  useEffect(() => {
+    if (isShown) contentShown();
+  }, [isShown]);
   if (of.data !== undefined) return <>{children(of.data)}</>;
   if (of.error !== undefined) return <Failure error={of.error} retry={of.reload} />;
   return <Skeleton {...(lines === undefined ? {} : { lines })} />;

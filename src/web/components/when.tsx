@@ -66,9 +66,11 @@ export function When({ at, isFocusable = true }: WhenProps): JSX.Element | null 
   if (at === undefined) return null;
   const moment = Date.parse(at);
   if (Number.isNaN(moment)) return <span>{at}</span>;
+  // Between two ticks it has come to be, and is not to come.
+  const hasBeen = moment > now && moment <= Date.now();
   return (
     <time class="when" dateTime={at} data-exact={EXACT.format(moment)} {...(isFocusable ? { tabIndex: 0 } : {})}>
-      {relative(moment, now)}
+      {relative(moment, hasBeen ? moment : now)}
     </time>
   );
 }

@@ -10,6 +10,10 @@ interface ModePlanProps {
   readonly warnings: readonly string[];
 }
 
+function counted(number: number, what: string): string {
+  return `${number} ${number === 1 ? what : `${what}s`}`;
+}
+
 /** What a switch would do; by the code that it goes by, and nothing is changed. */
 export function ModePlan({ plan: { from, to, plan, probes, credentials }, warnings }: ModePlanProps): JSX.Element {
   const { objects, config, blockers, toDo, jobs, proposals, waitingIntents } = plan;
@@ -41,9 +45,9 @@ export function ModePlan({ plan: { from, to, plan, probes, credentials }, warnin
         entries={[
           ['Operator', plan.operator],
           ['Delivery epoch', String(plan.epoch)],
-          ['Handed over', `${objects.total} objects`],
-          ['Jobs', `${jobs.open} open, of which ${jobs.acknowledged} are waited for`],
-          ['Waiting intents', `${waitingIntents} go by the new way`],
+          ['Handed over', counted(objects.total, 'object')],
+          ['Jobs', `${jobs.open} open, ${jobs.acknowledged} of them waited for`],
+          ['Waiting intents', `${waitingIntents} to go by the new way`],
           ['Proposals', `${proposals.open} open`],
         ]}
       />

@@ -1,8 +1,15 @@
 import type { JSX } from 'preact';
 import type { CredentialChange, ObjectLeft, Probe } from '../api/mode-switches.ts';
-import { Badge } from '../components/badge.tsx';
+import { Badge, type Tone } from '../components/badge.tsx';
 import { Table } from '../components/table.tsx';
 import { When } from '../components/when.tsx';
+
+const TONES: Readonly<Record<CredentialChange['change'], Tone>> = {
+  created: 'good',
+  kept: 'idle',
+  revoked: 'warning',
+  withdrawn: 'warning',
+};
 
 export function ProbeTable({ probes }: { readonly probes: readonly Probe[] }): JSX.Element {
   if (probes.length === 0) return <p class="quiet">None yet.</p>;
@@ -44,7 +51,7 @@ export function CredentialTable({ credentials }: { readonly credentials: readonl
           head: 'What becomes of it',
           cell: (one) => (
             <>
-              <Badge state={one.change} /> {one.at !== undefined && <When at={one.at} />}
+              <Badge state={one.change} tone={TONES[one.change]} /> {one.at !== undefined && <When at={one.at} />}
             </>
           ),
         },

@@ -123,9 +123,9 @@ function Wizard({ cluster }: { readonly cluster: ClusterChoice }): JSX.Element {
           onClose={() => ask(false)}
         >
           <p>
-            {planned.plan.from} mode is fenced off, then {planned.plan.plan.objects.total} objects are handed over to{' '}
-            {planned.plan.to} mode under delivery epoch {planned.plan.plan.epoch}. Applications keep running. A switch
-            that does not succeed goes back by itself, and you can cancel it.
+            {planned.plan.from} mode is fenced off, then {planned.plan.plan.objects.total} of its objects are handed
+            over to {planned.plan.to} mode under delivery epoch {planned.plan.plan.epoch}. Applications keep running. A
+            switch that does not succeed goes back by itself, and you can cancel it.
           </p>
           {wish.closeProposals && planned.plan.plan.proposals.open > 0 && (
             <p>{planned.plan.plan.proposals.open} open proposals are closed, and their intents end.</p>

@@ -15,6 +15,9 @@ interface Parent {
   readonly name: string;
 }
 
+/** What the control plane writes of its own accord with each change, signatures among it. */
+const BOOKKEEPING = /\b(?:annotations|labels)\.(?:app|ops)\.service\.io\//;
+
 const FIELD = /^(\s*(?:- )?)([^\s:#][^:]*):(?:\s+(.*))?$/;
 
 /**
@@ -33,7 +36,9 @@ export function changedFields(hunks: readonly Hunk[]): readonly ChangedField[] {
       }
     }
   }
-  return [...found].filter(([, { before, after }]) => before !== after).map(([path, sides]) => ({ path, ...sides }));
+  return [...found]
+    .filter(([path, { before, after }]) => before !== after && !BOOKKEEPING.test(path))
+    .map(([path, sides]) => ({ path, ...sides }));
 }
 
 function sidesOf({ kind }: PatchLine): readonly ('before' | 'after')[] {

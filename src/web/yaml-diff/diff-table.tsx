@@ -20,6 +20,12 @@ export function DiffTable({ hunks, look, label }: DiffTableProps) {
     <div class="diff-scroll" tabIndex={0} role="region" aria-label={label}>
       <table class={`diff-table ${look}`}>
         <caption class="hidden">{label}</caption>
+        <colgroup>
+          <col class="diff-number" />
+          <col {...(look === 'beside' ? {} : { class: 'diff-number' })} />
+          {look === 'beside' && <col class="diff-number" />}
+          <col />
+        </colgroup>
         <thead class="hidden">
           <tr>
             {look === 'beside' ? (

@@ -86,15 +86,20 @@ function FieldSummary({ parsed }: { readonly parsed: Patch }) {
     <ul class="diff-fields" aria-label="Fields that change">
       {fields.slice(0, MAX_FIELDS).map(({ path, before, after }) => (
         <li key={path}>
-          <code>{path}</code> {before === undefined ? <span class="quiet">new</span> : <del>{before}</del>}
+          <code>{path}</code> {before === undefined ? <span class="quiet">new</span> : <del>{cut(before)}</del>}
           <span aria-hidden="true"> → </span>
           <span class="hidden"> becomes </span>
-          {after === undefined ? <span class="quiet">gone</span> : <ins>{after}</ins>}
+          {after === undefined ? <span class="quiet">gone</span> : <ins>{cut(after)}</ins>}
         </li>
       ))}
       {fields.length > MAX_FIELDS && <li class="quiet">and {fields.length - MAX_FIELDS} more</li>}
     </ul>
   );
+}
+
+/** Longer values are read below. */
+function cut(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
 function useMedia(query: string): boolean {

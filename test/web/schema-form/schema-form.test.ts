@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fieldOf, type Field } from '../../../src/web/schema-form/field.ts';
 import { readNumber } from '../../../src/web/schema-form/number-text.ts';
-import { placeFaults, shownPlaces } from '../../../src/web/schema-form/place-faults.ts';
+import { placeFaults, shownPlaces, stillFound } from '../../../src/web/schema-form/place-faults.ts';
 import { pointerOf, valueAt, withValueAt } from '../../../src/web/schema-form/pointer.ts';
 import { withoutDefaults } from '../../../src/web/schema-form/without-defaults.ts';
 import { readYaml, readYamlObject, writeYaml } from '../../../src/web/schema-form/yaml-text.ts';
@@ -118,6 +118,17 @@ describe('placeFaults', () => {
     ]);
     expect(placed.others).toEqual([{ path: '/valuesElse', message: 'no' }]);
   });
+});
+
+it('keeps no fault of a place that was changed since, nor of what is below it', () => {
+  const faults = ['/values/ui/color', '/values/ui', '/values/uid', '/chartVersion'].map((path) => ({
+    path,
+    message: '',
+  }));
+  const left = (touched?: string) => stillFound(faults, touched, ['/values']).map(({ path }) => path);
+  expect(left('/ui')).toEqual(['/values/uid', '/chartVersion']);
+  expect(left('')).toEqual(['/chartVersion']);
+  expect(left()).toEqual(faults.map(({ path }) => path));
 });
 
 describe('the text view', () => {

@@ -116,6 +116,14 @@ describe('changedFields', () => {
     ]);
   });
 
+  it('leaves out what the control plane writes with each change', () => {
+    const patch =
+      '@@ -1,3 +1,3 @@\n metadata:\n   annotations:\n-    app.service.io/source: "1.1"\n+    app.service.io/source: "1.2"\n-    team: a\n+    team: b\n';
+    expect(changedFields(parsePatch(patch).hunks)).toEqual([
+      { path: 'metadata.annotations.team', before: 'a', after: 'b' },
+    ]);
+  });
+
   it('names members of lists and fields below new mappings', () => {
     const patch = '@@ -1,3 +1,5 @@\n spec:\n   items:\n-    - name: a\n+    - name: b\n+  more:\n+    deep: true\n';
     expect(changedFields(parsePatch(patch).hunks)).toEqual([
