@@ -22,5 +22,6 @@ export type AccessRole = keyof typeof ACCESS_ROLES;
 /** What somebody with these roles may do, where `scopes` of a token does not say less. */
 export function scopesOf(access: readonly AccessRole[], scopes?: readonly Scope[]): ReadonlySet<Scope> {
   const given = new Set<Scope>(access.flatMap((role) => ACCESS_ROLES[role]));
-  return scopes === undefined ? given : new Set(scopes.filter((scope) => given.has(scope)));
+  const all = Object.keys(SCOPES) as Scope[];
+  return new Set(all.filter((scope) => given.has(scope) && scopes?.includes(scope) !== false));
 }

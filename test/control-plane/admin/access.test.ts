@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHttpServer } from '../../../src/control-plane/http/server.ts';
 import { ROUTE_SCOPES } from '../../../src/control-plane/http/admin/route-scopes.ts';
 import { requireScope } from '../../../src/control-plane/http/admin/require-scope.ts';
-import { ACCESS_ROLES, SCOPES, type AccessRole, type Scope } from '../../../src/control-plane/access.ts';
+import { ACCESS_ROLES, SCOPES, type AccessRole } from '../../../src/control-plane/access.ts';
 import { systemClock } from '../../../src/runtime/clock.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { adminRouteList } from '../../support/admin-route-list.ts';
@@ -56,7 +56,7 @@ describe('what each may do', () => {
 
   it('is: everybody who has the scope that the route needs, and nobody else', { timeout: 120_000 }, async () => {
     for (const [who, token] of tokens) {
-      const scopes: readonly string[] = who in ACCESS_ROLES ? ACCESS_ROLES[who as AccessRole] : [who as Scope];
+      const scopes: readonly string[] = who in ACCESS_ROLES ? ACCESS_ROLES[who as AccessRole] : [who];
       const expected = routes.filter((route) => !scopes.includes(String(ROUTE_SCOPES[route])));
       expect([who, await refusedTo(token)]).toEqual([who, expected]);
     }
@@ -114,7 +114,7 @@ describe('what each may do', () => {
     const app = createHttpServer(deps);
     app.register(
       async (scope) => {
-        requireScope(scope as never, { refusals: { record: async () => undefined } });
+        requireScope(scope, { refusals: { record: async () => undefined } });
         scope.get('/forgotten', async () => 'open');
       },
       { prefix: '/api/v1' },
