@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { ResourceRef } from '../../../protocol/condition.ts';
-import { listAudit } from '../../store/audit-pages.ts';
+import { Timestamp, type ResourceRef } from '../../../protocol/condition.ts';
+import { listAudit, type AuditFilter } from '../../store/audit-pages.ts';
 import { answerOf, answers, oneOf, pageOf, Time } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
@@ -15,6 +15,21 @@ const AuditQuery = Type.Object(
     cluster: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id or slug of a cluster' })),
     source: Type.Optional(Type.Unsafe<'agent' | 'user'>({ type: 'string', enum: ['agent', 'user'] })),
     kind: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    actor: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'who did it' })),
+    intent: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'id of an intent' })),
+    /** From then on, and before then. */
+    since: Type.Optional(Timestamp),
+    until: Type.Optional(Timestamp),
+    q: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: 'part of what is said, whatever its case' }),
+    ),
+    resource: Type.Optional(
+      Type.String({
+        maxLength: 400,
+        pattern: '^[^/]+/([^/]*/)?[^/]+$',
+        description: 'what a report is about: kind/namespace/name, or kind/name in any namespace',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -42,16 +57,27 @@ const list = {
   response: answers({ 200: pageOf(AuditAnswer) }),
 };
 
-/** `GET /audit?cluster=&source=&kind=`, the newest first. */
+/** `GET /audit?cluster=&source=&kind=&actor=&intent=&since=&until=&q=&resource=`, the newest first. */
 export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
   app.get('/audit', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);
-    const { cluster, source, kind } = request.query;
+    const { cluster, source, kind, actor, intent: intentId, q: text } = request.query;
     const clusterId =
       cluster === undefined ? undefined : await requireClusterId(deps.store.db, organization.id, cluster);
     const page = readPage(request.query, 'n');
     const before = page.after === undefined ? undefined : Number(page.after[0]);
-    const filter = { organizationId: organization.id, clusterId, source, kind };
+    const filter: AuditFilter = {
+      organizationId: organization.id,
+      clusterId,
+      source,
+      kind,
+      actor,
+      intentId,
+      text,
+      since: inUtc(request.query.since),
+      until: inUtc(request.query.until),
+      resource: readResource(request.query.resource),
+    };
     const answer = await answerPage(
       page,
       async (limit) => await listAudit(deps.store.db, filter, { limit, before }),
@@ -72,6 +98,19 @@ export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
     );
     return await reply.send(answer);
   });
+}
+
+/** As the database has it. */
+function inUtc(time: string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
+}
+
+function readResource(text: string | undefined): AuditFilter['resource'] {
+  const [kind = '', ...rest] = text?.split('/') ?? [];
+  const name = rest.pop();
+  if (name === undefined) return undefined;
+  const [namespace = ''] = rest;
+  return { kind, ...(namespace === '' ? {} : { namespace }), name };
 }
 
 /** What a report is about, as people name it. */
