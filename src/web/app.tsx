@@ -8,7 +8,7 @@ import { Toasts } from './components/toast.tsx';
 import { MeContext } from './me-context.ts';
 import { Page } from './page.tsx';
 import { useAddress } from './router.ts';
-import { matchRoute, type Route, type View } from './routes.ts';
+import { matchRoute, ROUTES, type Route, type View } from './routes.ts';
 import { session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { useStore } from './use-store.ts';
@@ -63,6 +63,18 @@ function NotLetIn({ error, retry }: { readonly error: Error; readonly retry: () 
 /** Views that were loaded once are drawn at once. */
 const loaded = new Map<Route, View>();
 
+/** Brings the rest of the page once the first view stands: going on needs no waiting, and works while nothing answers. */
+function loadTheRest(): void {
+  for (const route of ROUTES) {
+    route.load().then(
+      (view) => loaded.set(route, view),
+      // Said when somebody goes there.
+      () => undefined,
+    );
+  }
+}
+const REST_MS = 1500;
+
 function Routed(): JSX.Element {
   const { path, parameters } = useAddress();
   const match = matchRoute(path);
@@ -84,6 +96,11 @@ function Routed(): JSX.Element {
     );
     return () => (isLeft = true);
   }, [route, failed]);
+
+  useEffect(() => {
+    const timer = setTimeout(loadTheRest, REST_MS);
+    return () => clearTimeout(timer);
+  }, []);
 
   if (match === undefined || route === undefined) {
     return (

@@ -42,8 +42,8 @@ export function Journey({ items }: { readonly items: readonly TimelineItem[] }):
 function Trace({ link: { label, id, whole, href } }: { readonly link: StationLink }): JSX.Element {
   return (
     <span class="journey-trace copyable">
-      {' '}
-      {label} {href === undefined ? <code title={whole}>{id}</code> : <a href={href}>{id}</a>}
+      <span class="quiet">{label}</span>{' '}
+      {href === undefined ? <code title={whole}>{id}</code> : <a href={href}>{id}</a>}
       <CopyButton text={whole} what={`id of the ${label}`} />
     </span>
   );

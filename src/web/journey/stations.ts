@@ -63,13 +63,13 @@ export function stations(items: readonly TimelineItem[]): readonly Station[] {
   });
 }
 
-/** What a reader wants to know first: how it stands, in one sentence. */
+/** What a reader wants to know first: what went wrong, else what is waited for; empty where it has come to its end. */
 export function standing(items: readonly TimelineItem[]): string {
   const failed = items.find(({ state }) => state === 'failed');
   if (failed !== undefined) return failed.text;
   const current = items.find(({ state }) => state === 'current');
   if (current !== undefined) return current.text;
-  return items.findLast(({ state }) => state === 'done')?.text ?? '';
+  return '';
 }
 
 function linkOf({ kind, id, repository }: TimelineRef): StationLink {

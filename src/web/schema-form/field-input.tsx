@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ArrayField, ChoiceField, Field, NumberField, ObjectField, TextField } from './field.ts';
 import { useForm } from './form-context.ts';
 import { Faults, Labelled, useFaultsAt } from './labelled.tsx';
+import { withNote } from './with-note.ts';
 import { readNumber } from './number-text.ts';
 import { emptyItem, itemFields } from './place-faults.ts';
 import { pointerOf, valueAt } from './pointer.ts';
@@ -117,9 +118,7 @@ function SecretInput({ field }: { readonly field: TextField }): JSX.Element {
   const value = valueAt(secrets, field.path);
   const { fallback: _fallback, ...shown } = field;
   return (
-    <Labelled
-      field={{ ...shown, description: `${field.description ?? ''} Secret: sealed to the cluster's key.`.trim() }}
-    >
+    <Labelled field={{ ...shown, description: withNote(field.description, "secret: sealed to the cluster's key") }}>
       {(ties) => (
         <input
           {...ties}

@@ -5,6 +5,7 @@ import { useForm } from './form-context.ts';
 import { Labelled } from './labelled.tsx';
 import { pointerOf, valueAt } from './pointer.ts';
 import { useYaml } from './use-yaml.ts';
+import { withNote } from './with-note.ts';
 
 /** A value that a form has no field for, as text. */
 export function YamlInput({ field }: { readonly field: YamlField }): JSX.Element {
@@ -32,7 +33,7 @@ export function YamlInput({ field }: { readonly field: YamlField }): JSX.Element
     if ('value' in read) set(field.path, read.value);
   };
   return (
-    <Labelled field={{ ...field, description: `${field.description ?? ''} As YAML.`.trim() }} fault={fault}>
+    <Labelled field={{ ...field, description: withNote(field.description, 'as YAML') }} fault={fault}>
       {(ties) => (
         <textarea
           {...ties}

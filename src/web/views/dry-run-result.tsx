@@ -42,7 +42,15 @@ export function DryRunResult({ result, placedAbove }: DryRunResultProps): JSX.El
       {patch === '' ? (
         <p class="quiet">Nothing.</p>
       ) : (
-        <YamlDiff files={[{ path: 'manifest', status: diff === undefined ? 'new' : 'changed', patch }]} />
+        <YamlDiff
+          files={[
+            {
+              path: 'manifest',
+              status: patch.includes('\n@@ -0,0 ') || patch.startsWith('@@ -0,0 ') ? 'new' : 'changed',
+              patch,
+            },
+          ]}
+        />
       )}
     </div>
   );

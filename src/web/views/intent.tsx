@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { path } from '../api/client.ts';
+import type { ClusterChoice } from '../api/cluster-choice.ts';
 import { isUnderWay, type Intent } from '../api/intents.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { ActButton } from '../components/act-button.tsx';
@@ -52,7 +53,8 @@ interface IntentPageProps {
 function IntentPage({ intent, reload, children }: IntentPageProps): JSX.Element {
   const [isAsked, ask] = useState(false);
   const { action, namespace, name, clusterSlug, clusterId, receipt } = intent;
-  const cluster = clusterSlug ?? clusterId;
+  const known = useResource<ClusterChoice>(clusterSlug === undefined ? path`/clusters/${clusterId}` : undefined);
+  const cluster = clusterSlug ?? known.data?.slug ?? clusterId;
   return (
     <Page
       title={`${action} ${namespace}/${name}`}

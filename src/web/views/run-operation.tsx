@@ -73,7 +73,7 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
   );
   const isAllowed = cluster.allowedOperationTemplates.includes(template.name);
   return (
-    <form onSubmit={(event) => event.preventDefault()}>
+    <form class="application-form" onSubmit={(event) => event.preventDefault()}>
       <p>{template.description}</p>
       {!isAllowed && (
         <p class="note">
