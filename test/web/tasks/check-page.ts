@@ -21,6 +21,7 @@ export async function checkStop(page: Page, name: string): Promise<void> {
     const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
     expect(found, `${name}, ${colorScheme}`).toEqual([]);
   }
+  await page.evaluate('scrollTo(0, 0)');
   await takeScreenshots(page, name);
 }
 
