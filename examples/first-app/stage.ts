@@ -159,7 +159,7 @@ async function startControlPlane(folder: string, adminToken: Secret): Promise<Pr
       SERVICE_RATE_LIMIT_EVENTS: '1000',
     },
     logFile: join(folder, 'control-plane.log'),
-    startTimeoutMs: 20_000,
+    startTimeoutMs: 60_000,
     readyLine: /http:\/\//,
   });
 }
@@ -170,7 +170,7 @@ export async function startSandbox(folder: string): Promise<Program> {
     args: [join(ROOT, 'src/sandbox/main.ts'), '--kubeconfig', join(folder, 'kubeconfig')],
     env: {},
     logFile: join(folder, 'sandbox.log'),
-    startTimeoutMs: 20_000,
+    startTimeoutMs: 60_000,
     readyLine: /kubeconfig/,
   });
 }
@@ -181,7 +181,7 @@ export async function startReleaseController(folder: string, kubeconfig: string)
     args: [join(ROOT, 'src/sandbox/release-controller/main.ts'), '--kubeconfig', kubeconfig],
     env: {},
     logFile: join(folder, 'release-controller.log'),
-    startTimeoutMs: 20_000,
+    startTimeoutMs: 60_000,
     readyLine: /ready/,
   });
 }
@@ -198,7 +198,7 @@ export async function startOperator(folder: string, kubeconfig: string): Promise
       SERVICE_OPERATOR_LISTEN: '127.0.0.1:0',
     },
     logFile: join(folder, 'operator.log'),
-    startTimeoutMs: 20_000,
+    startTimeoutMs: 60_000,
   });
 }
 
@@ -239,12 +239,12 @@ export async function prepareCluster(
 }
 
 export async function untilConnected(admin: AdminClient, id: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const cluster = await admin.call<{ status: string; lastContactAt?: string }>('GET', `/clusters/${id}`);
     if (cluster.status === 'Active' && cluster.lastContactAt !== undefined) return;
     if (Date.now() > deadline)
-      throw new Error(`the operator did not register within 20 s: cluster ${id} is ${cluster.status}`);
+      throw new Error(`the operator did not register within 60 s: cluster ${id} is ${cluster.status}`);
     await systemClock.sleep(20);
   }
 }

@@ -152,7 +152,7 @@ async function startReplica(
     args: [CONTROL_PLANE],
     env: { ...env, SERVICE_LISTEN: `127.0.0.1:${port}` },
     logFile: join(folder, `replica-${name}.log`),
-    startTimeoutMs: 20_000,
+    startTimeoutMs: 60_000,
     readyLine: /ready at/,
   });
 }

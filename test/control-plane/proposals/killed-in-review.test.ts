@@ -41,7 +41,7 @@ async function start(): Promise<string> {
       SERVICE_ADMIN_TOKEN: token.expose(),
     },
     logFile: join(folder, 'log'),
-    startTimeoutMs: 20_000,
+    startTimeoutMs: 60_000,
     readyLine: /http:\/\//,
   });
   return /http:\/\/[^\s"]+/.exec(program.readyLine)?.[0].replace(/\/$/, '') ?? '';
