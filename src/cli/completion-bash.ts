@@ -2,7 +2,7 @@ import type { CompletedCommand, Values } from './completion-tree.ts';
 
 /** Completion for bash; zsh runs it too (`bashcompinit`). */
 export function bashCompletion(commands: readonly CompletedCommand[]): string {
-  return `# Completion of servicectl for bash, made by: servicectl completion bash
+  return `# Completion for bash, made by: servicectl completion bash
 
 # What a command has: commands, options, those of them that take a value, and its arguments.
 __servicectl_command() {

@@ -3,7 +3,7 @@ import type { CompletedCommand, CompletedOption, Values } from './completion-tre
 /** Completion for fish. */
 export function fishCompletion(commands: readonly CompletedCommand[]): string {
   const paths = commands.flatMap((command) => command.paths).filter((path) => path !== '');
-  return `# Completion of servicectl for fish, made by: servicectl completion fish
+  return `# Completion for fish, made by: servicectl completion fish
 set -g __servicectl_paths ${paths.map(quoted).join(' ')}
 
 # The command that is typed so far, without its arguments and options.

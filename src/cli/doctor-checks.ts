@@ -132,10 +132,10 @@ export function checkPermissions({ scopes, organization }: Me): readonly Finding
   });
 }
 
-/** Programs that what servicectl prints is run with. */
+/** Programs that printed scripts are run with. */
 export async function checkPrograms(env: Readonly<Record<string, string | undefined>>): Promise<readonly Finding[]> {
   const programs = [
-    ['git', ['--version'], 'to look at a repository beside servicectl git'],
+    ['git', ['--version'], 'to look at a repository as it is'],
     ['kubectl', ['version', '--client'], 'for what clusters install-command prints'],
   ] as const;
   return await Promise.all(

@@ -24,6 +24,7 @@ interface ModeOptions extends ConnectionOptions, Confirmation, OutputOptions {
   readonly review?: 'direct' | 'proposal';
   readonly closeProposals?: boolean;
   readonly wait?: boolean;
+  readonly watch?: boolean;
   readonly timeout: number;
 }
 
@@ -50,6 +51,7 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
     .option('--repository <name>', 'to gitops: the repository that it reads from (default: fleet)')
     .addOption(new Option('--review <kind>', 'to gitops: how intents get into Git').choices(['direct', 'proposal']))
     .option('--close-proposals', 'ends the proposals that are open: their intents are not carried out')
+    .option('--watch', 'the same as --wait')
     .option('--wait', 'follows the switch to its end: exits with 0 when it is active, with 1 when it was rolled back')
     .addOption(timeoutOption())
     .action(async (cluster: string, mode: string, options: ModeOptions) => {
@@ -130,7 +132,7 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
   const answer = await callControlPlane<Answer<ShownSwitch>>(call, deps, 'POST', path, body);
   const { switch: started } = answer;
   warn(answer, deps);
-  if (options.wait !== true) {
+  if (options.wait !== true && options.watch !== true) {
     const text = `${started.id}: ${started.state}\nTo follow it: ${whereOf(started)}\n`;
     print(deps, options, { item: started, text: () => text, nameOf: ({ id }) => id });
     return;

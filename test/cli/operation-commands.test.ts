@@ -203,7 +203,10 @@ describe('servicectl operations', () => {
     };
     const [good, first] = await begin('good');
     await stage.tell('good', first, [SUCCEEDED]);
-    expect(await good).toEqual([0, expect.stringMatching(/Succeeded: OperationSucceeded: as told\n$/)]);
+    expect(await good).toEqual([
+      0,
+      expect.stringMatching(/Succeeded: OperationSucceeded: as told\nint-\S+: Succeeded\n$/),
+    ]);
     const [bad, second] = await begin('bad');
     const [, said] = await run('operations', 'cancel', second, '--reason', 'stop it');
     expect(said).toMatch(

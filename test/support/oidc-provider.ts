@@ -155,6 +155,7 @@ export class OidcProvider implements AsyncDisposable {
       issueRefreshToken: () => true,
       features: {
         devInteractions: { enabled: true },
+        revocation: { enabled: true },
         deviceFlow: { enabled: true, userCodeInputSource: asPage, userCodeConfirmSource: asPage, successSource },
         resourceIndicators: {
           enabled: true,
