@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Application } from '../api/applications.ts';
 import { path, query, type Page as PageOf } from '../api/client.ts';
 import type { Intent } from '../api/intents.ts';
+import { useOfCluster } from '../api/of-cluster.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { ActButton } from '../components/act-button.tsx';
 import { Version } from '../components/application-table.tsx';
@@ -31,9 +32,11 @@ const INTENTS: readonly Column<Intent>[] = [
 
 /** One application: what should be there, what is there, what its operator says of it, and what can be done. */
 export function ApplicationView({ parts: [slug = '', namespace = '', name = ''] }: ViewProps): JSX.Element {
-  const application = useResource<Application>(
+  const application = useOfCluster<Application>(
     path`/clusters/${slug}/applications/${namespace}/${name}`,
-    isOf('intents', 'events', 'catalog'),
+    'intents',
+    'events',
+    'catalog',
   );
   const { data } = application;
   return (

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { path } from '../api/client.ts';
 import { missingText, type Approval } from '../api/reviews.ts';
-import { isOf, useResource } from '../api/use-resource.ts';
+import { useOfCluster } from '../api/of-cluster.ts';
 import { Badge } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
 import { Facts } from '../components/facts.tsx';
@@ -17,7 +17,7 @@ import { subjectOf } from './approvals.tsx';
 
 /** One approval: what exactly is approved, who has and who is missing. */
 export function ApprovalView({ parts: [id = ''] }: ViewProps): JSX.Element {
-  const approval = useResource<Approval>(path`/approvals/${id}`, isOf('approvals', 'intents'));
+  const approval = useOfCluster<Approval>(path`/approvals/${id}`, 'approvals', 'intents');
   return <Loaded of={approval}>{(data) => <ApprovalPage approval={data} reload={approval.reload} />}</Loaded>;
 }
 

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { path } from '../api/client.ts';
 import type { ClusterChoice } from '../api/cluster-choice.ts';
 import { isUnderWay, type Intent } from '../api/intents.ts';
-import { isOf, useResource } from '../api/use-resource.ts';
+import { useOfCluster } from '../api/of-cluster.ts';
+import { useResource } from '../api/use-resource.ts';
 import { ActButton } from '../components/act-button.tsx';
 import { Badge } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
@@ -18,12 +19,12 @@ import type { ViewProps } from '../routes.ts';
 import { applicationHref } from './application-href.ts';
 import { CancelIntent } from './cancel-intent.tsx';
 
-const concerns = isOf('intents', 'proposals', 'approvals', 'operations', 'events');
+const CONCERNS = ['intents', 'proposals', 'approvals', 'operations', 'events'] as const;
 
 /** An intent and its journey from the request to Ready. */
 export function IntentView({ parts: [id = ''] }: ViewProps): JSX.Element {
-  const intent = useResource<Intent>(path`/intents/${id}`, concerns);
-  const timeline = useResource<Timeline>(path`/intents/${id}/timeline`, concerns);
+  const intent = useOfCluster<Intent>(path`/intents/${id}`, ...CONCERNS);
+  const timeline = useResource<Timeline>(path`/intents/${id}/timeline`, intent.concerns);
   return (
     <Loaded of={intent}>
       {(data) => (

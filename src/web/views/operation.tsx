@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, path } from '../api/client.ts';
 import { hasEnded, type Operation } from '../api/operations.ts';
-import { isOf, useResource } from '../api/use-resource.ts';
+import { useOfCluster } from '../api/of-cluster.ts';
 import { ActButton } from '../components/act-button.tsx';
 import { Badge } from '../components/badge.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
@@ -20,10 +20,7 @@ import { ConditionTable } from './condition-table.tsx';
 
 /** One operation: what was asked for, how it stands, and what it said when it ended. */
 export function OperationView({ parts: [id = ''] }: ViewProps): JSX.Element {
-  const operation = useResource<Operation>(
-    path`/operations/${id}`,
-    isOf('operations', 'intents', 'events', 'approvals'),
-  );
+  const operation = useOfCluster<Operation>(path`/operations/${id}`, 'operations', 'intents', 'events', 'approvals');
   return <Loaded of={operation}>{(data) => <OperationPage operation={data} reload={operation.reload} />}</Loaded>;
 }
 

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { path } from '../api/client.ts';
 import { missingText, type Proposal, type Review } from '../api/reviews.ts';
+import { useOfCluster } from '../api/of-cluster.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { Badge } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
@@ -15,7 +16,7 @@ import { ProposalActs } from './proposal-acts.tsx';
 
 /** One proposal: what it changes, who said what, and what the reader may do about it. */
 export function ProposalView({ parts: [id = ''] }: ViewProps): JSX.Element {
-  const proposal = useResource<Proposal>(path`/proposals/${id}`, isOf('proposals', 'intents'));
+  const proposal = useOfCluster<Proposal>(path`/proposals/${id}`, 'proposals', 'intents');
   return <Loaded of={proposal}>{(data) => <ProposalPage proposal={data} reload={proposal.reload} />}</Loaded>;
 }
 

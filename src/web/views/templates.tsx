@@ -25,7 +25,7 @@ export function TemplatesView({ parameters }: ViewProps): JSX.Element {
   const cursor = parameters.get('cursor') ?? undefined;
   const list = useResource<PageOf<OperationTemplate>>(
     `/operation-templates${query({ cursor })}`,
-    isOf('templates', 'catalog'),
+    isOf('operation-templates'),
   );
   return (
     <Page title="Operation templates">

@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { describeBrowser, openTab, startBrowser, type Tab } from '../../support/browser.ts';
-import { checkStop, signIn } from './check-page.ts';
+import { signIn } from '../sign-in.ts';
+import { checkStop } from './check-page.ts';
 import { setTaskStage, type TaskStage } from './task-stage.ts';
 
 /** What comes back from the cluster, by its operator. */

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { AdminClient } from '../../../src/cli/admin-client.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { describeBrowser, openTab, startBrowser, type Tab } from '../../support/browser.ts';
-import { checkStop, signIn } from './check-page.ts';
+import { signIn } from '../sign-in.ts';
+import { checkStop } from './check-page.ts';
 import { setTaskStage, type TaskStage } from './task-stage.ts';
 
 const REPORTED = { timeout: 30_000 };
