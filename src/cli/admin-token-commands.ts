@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { accessOption, scopeOption } from './access-names.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
@@ -11,10 +12,17 @@ interface ListedToken {
   readonly createdAt: string;
   readonly expiresAt?: string;
   readonly expired: boolean;
+  readonly access: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly member?: string;
+  readonly lastUsedAt?: string;
 }
 
 interface CreateOptions extends ConnectionOptions {
   readonly role: readonly string[];
+  readonly access?: readonly string[];
+  readonly scope?: readonly string[];
+  readonly member?: string;
   readonly expiresIn?: number;
 }
 
@@ -22,9 +30,12 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_4
 
 const COLUMNS: readonly Column<ListedToken>[] = [
   { header: 'NAME', value: ({ name }) => name },
+  { header: 'MEMBER', value: ({ member }) => member },
+  { header: 'ACCESS', value: ({ access, scopes }) => (scopes ?? access).join(',') },
   { header: 'ROLES', value: ({ roles }) => roles.join(',') },
   { header: 'CREATED', value: ({ createdAt }) => createdAt },
   { header: 'EXPIRES', value: expiryText, tone: ({ expired }) => (expired ? 'bad' : undefined) },
+  { header: 'LAST USED', value: ({ lastUsedAt }) => lastUsedAt },
 ];
 
 /** `servicectl admin-tokens list|create|delete` */
@@ -34,7 +45,7 @@ export function addAdminTokenCommands(program: Command, deps: CliDeps): void {
     .description('who may call the admin API, and as what they may approve');
 
   addOutput(withConnection(tokens.command('list')))
-    .description('prints name, roles and expiry of each token; the tokens themselves are stored nowhere')
+    .description('prints what each token may do, its expiry and its last use; the tokens themselves are stored nowhere')
     .action(async (options: ConnectionOptions & OutputOptions) => {
       const items = await listAll<ListedToken>(options, deps, '/admin-tokens');
       print(deps, options, { items, columns: COLUMNS, nameOf: ({ name }) => name });
@@ -44,9 +55,19 @@ export function addAdminTokenCommands(program: Command, deps: CliDeps): void {
     .argument('<name>', 'of the person or program: it stands in the audit log and in commits')
     .description('makes a token and prints it alone, this once: meant for a file or a pipe')
     .option('--role <role>', 'what it may approve as; may be given more than once', collect, [])
+    .addOption(accessOption("what it may do (default: admin; of a member's token what the member may do)"))
+    .addOption(scopeOption('of that these alone'))
+    .option('--member <member>', 'whose token it is: it acts under that name, and may do no more than the member')
     .option('--expires-in <time>', 'such as 12h or 90d; without it, it does not expire', seconds)
-    .action(async (name: string, { role: roles, expiresIn, ...options }: CreateOptions) => {
-      const body = { name, roles, ...(expiresIn === undefined ? {} : { expiresInSeconds: expiresIn }) };
+    .action(async (name: string, { role: roles, access, scope, member, expiresIn, ...options }: CreateOptions) => {
+      const body = {
+        name,
+        ...(roles.length === 0 ? {} : { roles }),
+        ...(access === undefined ? {} : { access }),
+        ...(scope === undefined ? {} : { scopes: scope }),
+        ...(member === undefined ? {} : { member }),
+        ...(expiresIn === undefined ? {} : { expiresInSeconds: expiresIn }),
+      };
       const { token } = await callControlPlane<{ readonly token: string }>(
         options,
         deps,

@@ -41,6 +41,8 @@ const LISTS: readonly (readonly [path: string, what: string])[] = [
   ['/channel/webhooks', 'webhooks there are: servicectl channel webhooks list'],
   ['/proposals', 'proposals there are: servicectl proposals list --state all'],
   ['/approvals', 'approvals there are: servicectl approvals list --state all'],
+  ['/members', 'members there are: servicectl members list'],
+  ['/organizations', 'organizations there are: servicectl organizations list'],
   ['/admin-tokens', 'tokens there are: servicectl admin-tokens list'],
   ['', 'clusters there are: servicectl clusters list'],
 ];
