@@ -52,6 +52,8 @@ export async function putRepository(
   name: string,
   body: PutRepository,
   signal: AbortSignal,
+  /** Inside the transaction, of what is there: refuses by throwing. */
+  mayChange: (now: RepositoryRow | undefined) => void = () => undefined,
 ): Promise<ChangedRepository> {
   refuseReservedName(name, '');
   const faults = repositoryFaults(body, deps.hostAccesses.rules);
@@ -92,6 +94,7 @@ export async function putRepository(
   const row = withProbe(draft, await tryOut(deps, draft, signal), at);
   const changed = await deps.store.write(async (trx) => {
     const now = await findRepository(trx, admin.organization, name);
+    mayChange(now);
     if (now?.id !== known?.id) throw new AppError('conflict', `the repository ${name} was changed at the same time`);
     const users = known === undefined ? [] : await clustersOfRepository(trx, id);
     if (known !== undefined && row.layout !== known.layout && users.length > 0) {

@@ -20,12 +20,19 @@ export interface DeleteRepositoryDeps {
  *
  * @throws AppError `not_found`; `conflict` while a cluster uses it, and for one of the embedded host that holds commits
  */
-export async function deleteRepository(deps: DeleteRepositoryDeps, admin: AdminIdentity, name: string): Promise<void> {
+export async function deleteRepository(
+  deps: DeleteRepositoryDeps,
+  admin: AdminIdentity,
+  name: string,
+  /** Inside the transaction: refuses by throwing. */
+  mayDelete: (row: RepositoryRow) => void = () => undefined,
+): Promise<void> {
   const found = await findRepository(deps.store.db, admin.organization, name);
   if (found?.embedded === 1) await refuseWritten(deps, found, name);
   await deps.store.write(async (trx) => {
     const row = await findRepository(trx, admin.organization, name);
     if (row === undefined) throw new AppError('not_found', `there is no repository ${name}`);
+    mayDelete(row);
     if (row.id !== found?.id) throw new AppError('conflict', `the repository ${name} was changed at the same time`);
     const users = await readersOfRepository(trx, row.id);
     if (users.length > 0) {

@@ -1,7 +1,7 @@
 import type { Insertable, Kysely } from 'kysely';
 import { OPERATION_KIND } from '../../resources/operation.ts';
 import { bulkInsert } from './bulk-insert.ts';
-import type { ChangeRow, Database, IntentRow } from './schema.ts';
+import type { ChangeRow, Database, IntentRow, JobRow } from './schema.ts';
 
 /** What is told of: the first part of the path below `/api/v1` under which it is looked at. */
 export const CHANGE_RESOURCES = [
@@ -59,6 +59,19 @@ export function noteIntents(trx: Kysely<Database>, intents: readonly ChangedInte
   for (const { id, organization_id: organizationId, cluster_id: clusterId, target_kind: kind } of intents) {
     noteChange(trx, { organizationId, resource: 'intents', id, clusterId });
     if (kind === OPERATION_KIND) noteChange(trx, { organizationId, resource: 'operations', id, clusterId });
+  }
+}
+
+/** What `noteJobs` needs of each: for `returning`. */
+export const OF_CHANGED_JOB = ['id', 'organization_id', 'cluster_id', 'intent_id'] as const;
+
+/** Jobs that came further, and the intents that they bring, whose way that is. */
+export function noteJobs(trx: Kysely<Database>, jobs: readonly Pick<JobRow, (typeof OF_CHANGED_JOB)[number]>[]): void {
+  for (const { id, organization_id: organizationId, cluster_id: clusterId, intent_id: intentId } of jobs) {
+    // Its cluster was deleted.
+    if (typeof organizationId !== 'string') continue;
+    noteChange(trx, { organizationId, resource: 'jobs', id, clusterId });
+    noteChange(trx, { organizationId, resource: 'intents', id: intentId, clusterId });
   }
 }
 

@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { noteJobs, OF_CHANGED_JOB } from './changes.ts';
 import type { Database, JobRow } from './schema.ts';
 
 /** States in which the queue offers a job. */
@@ -102,17 +103,19 @@ export async function offeredJobs(
 
 /** Jobs were handed out. Those that were acknowledged or closed meanwhile stay what they are. */
 export async function markDelivered(trx: Kysely<Database>, ids: readonly string[], at: string): Promise<void> {
-  await trx
+  const delivered = await trx
     .updateTable('jobs')
     .set({ state: 'delivered', delivered_at: at })
     .where('id', 'in', ids)
     .where('state', '=', 'pending')
+    .returning(OF_CHANGED_JOB)
     .execute();
+  noteJobs(trx, delivered);
 }
 
 /** An ack, or what implies one. A job that has come further stays there. */
 export async function markAcknowledged(trx: Kysely<Database>, id: string, at: string): Promise<void> {
-  await trx
+  const acknowledged = await trx
     .updateTable('jobs')
     .set({
       state: 'acknowledged',
@@ -121,7 +124,9 @@ export async function markAcknowledged(trx: Kysely<Database>, id: string, at: st
     })
     .where('id', '=', id)
     .where('state', 'in', OFFERED)
+    .returning(OF_CHANGED_JOB)
     .execute();
+  noteJobs(trx, acknowledged);
 }
 
 /**
@@ -143,7 +148,7 @@ export async function setJobStatus(
   id: string,
   status: Pick<JobRow, 'phase' | 'status_message' | 'status_conditions' | 'status_at'>,
 ): Promise<void> {
-  await trx.updateTable('jobs').set(status).where('id', '=', id).execute();
+  noteJobs(trx, await trx.updateTable('jobs').set(status).where('id', '=', id).returning(OF_CHANGED_JOB).execute());
 }
 
 /** Why a job has ended. */
@@ -151,13 +156,15 @@ export type JobEnd = Pick<JobRow, 'outcome' | 'error' | 'applied_ref'>;
 
 /** @returns whether it was open: a job is closed once */
 export async function closeJob(trx: Kysely<Database>, id: string, end: JobEnd, at: string): Promise<boolean> {
-  const result = await trx
+  const closed = await trx
     .updateTable('jobs')
     .set({ ...end, state: CLOSED, closed_at: at })
     .where('id', '=', id)
     .where('state', '!=', CLOSED)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+    .returning(OF_CHANGED_JOB)
+    .execute();
+  noteJobs(trx, closed);
+  return closed.length > 0;
 }
 
 /**
@@ -170,7 +177,7 @@ export async function closeOvertakenJobs(
   error: string,
   at: string,
 ): Promise<void> {
-  await trx
+  const closed = await trx
     .updateTable('jobs')
     .set({ state: CLOSED, closed_at: at, outcome: 'noop', error })
     .where('cluster_id', '=', newer.cluster_id)
@@ -179,5 +186,7 @@ export async function closeOvertakenJobs(
     .where('namespace', '=', newer.namespace)
     .where('name', '=', newer.name)
     .where('generation', '<', newer.generation)
+    .returning(OF_CHANGED_JOB)
     .execute();
+  noteJobs(trx, closed);
 }

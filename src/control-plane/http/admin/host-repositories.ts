@@ -12,11 +12,13 @@ import {
 import { deleteRepository } from '../../git-hosts/delete-repository.ts';
 import { PutCredentials, PutRepository } from '../../git-hosts/repository-request.ts';
 import { appendAudit } from '../../store/audit.ts';
+import type { RepositoryRow } from '../../store/schema.ts';
 import { storeProbe } from '../../store/repository-admin.ts';
 import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import { bodyMayBeAbsent, NoBody } from './named-cluster.ts';
 import { ChangedRepositoryAnswer, RepositoryAnswer, viewRepository } from './repository-view.ts';
 
@@ -27,7 +29,7 @@ const show = {
   operationId: 'getRepository',
   summary: 'One repository',
   params: RepositoryParams,
-  response: answers({ 200: RepositoryAnswer }),
+  response: answers({ 200: RepositoryAnswer, 304: NotModified }),
 };
 const put = {
   tags: ['repositories'],
@@ -61,6 +63,11 @@ const probe = {
   response: answers({ 200: RepositoryAnswer }),
 };
 
+/** Of a repository; its credentials have a route of their own. */
+function editableOf({ url, branch, layout, host, host_settings: settings }: RepositoryRow): object {
+  return { url, branch, layout, host, settings };
+}
+
 /** `GET`, `PUT`, `DELETE /repositories/{name}`; `PUT …/credentials`; `POST …/probe`: repositories of other Git hosts. */
 export function hostRepositoryRoutes(app: HttpServer, deps: AdminDeps): void {
   const changed = ({ row, webhookSecret }: ChangedRepository) => ({
@@ -70,12 +77,16 @@ export function hostRepositoryRoutes(app: HttpServer, deps: AdminDeps): void {
 
   app.get('/repositories/:name', { schema: show }, async (request, reply) => {
     const row = await requireRepository(deps, adminOf(request), request.params.name);
-    return await reply.send(viewRepository(row, deps.baseUrl()));
+    return await sendTagged(request, reply, { editable: editableOf(row), answer: viewRepository(row, deps.baseUrl()) });
   });
 
   app.put('/repositories/:name', { schema: put }, async (request, reply) => {
-    const done = await putRepository(deps, adminOf(request), request.params.name, request.body, app.closing);
-    return await reply.code(done.isNew ? 201 : 200).send(changed(done));
+    const { name } = request.params;
+    const mayChange = (now: RepositoryRow | undefined): void =>
+      requireMatch(request, now === undefined ? undefined : editableOf(now), `repository ${name}`);
+    const done = await putRepository(deps, adminOf(request), name, request.body, app.closing, mayChange);
+    reply.code(done.isNew ? 201 : 200);
+    return await sendTagged(request, reply, { editable: editableOf(done.row), answer: changed(done) });
   });
 
   app.put('/repositories/:name/credentials', { schema: replace }, async (request, reply) => {
@@ -84,7 +95,9 @@ export function hostRepositoryRoutes(app: HttpServer, deps: AdminDeps): void {
   });
 
   app.delete('/repositories/:name', { schema: remove }, async (request, reply) => {
-    await deleteRepository(deps, adminOf(request), request.params.name);
+    const { name } = request.params;
+    const mayDelete = (row: RepositoryRow): void => requireMatch(request, editableOf(row), `repository ${name}`);
+    await deleteRepository(deps, adminOf(request), name, mayDelete);
     return await reply.code(204).send();
   });
 
