@@ -14,7 +14,7 @@ import {
 import { hashToken, mintToken } from '../../src/protocol/token.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { createLogger, type Logger } from '../../src/runtime/logger.ts';
-import { OpenApiTraffic, type Traffic } from '../support/openapi-traffic.ts';
+import { bodyIn, OpenApiTraffic, type Traffic } from '../support/openapi-traffic.ts';
 import { executeSoon, queryNow } from '../support/postgres/query-now.ts';
 import { testDatabaseUrl } from '../support/postgres/test-database-url.ts';
 
@@ -147,7 +147,7 @@ export class RunningControlPlane implements AsyncDisposable {
     await this.#checkTraffic({
       method,
       path: new URL(answer.url).pathname + new URL(answer.url).search,
-      requestBody: sentBody(body),
+      requestBody: body === undefined ? undefined : bodyIn(typeof body === 'string' ? body : JSON.stringify(body)),
       status: answer.status,
       mediaType: answer.headers.get('content-type') ?? undefined,
       text,
@@ -248,16 +248,5 @@ export class RunningControlPlane implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
-  }
-}
-
-/** As the server reads it; text that is no JSON is never accepted. */
-function sentBody(body: unknown): unknown {
-  try {
-    if (typeof body !== 'string') return body === undefined ? undefined : JSON.parse(JSON.stringify(body));
-
-    return JSON.parse(body) as unknown;
-  } catch {
-    return undefined;
   }
 }

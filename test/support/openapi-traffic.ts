@@ -123,3 +123,12 @@ function patternOf(template: string): RegExp {
 function parametersIn(template: string): number {
   return template.split('{').length;
 }
+
+/** As the server reads it; undefined where there is none, and for text that is no JSON, which is never accepted. */
+export function bodyIn(text: string): unknown {
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}

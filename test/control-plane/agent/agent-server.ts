@@ -28,7 +28,7 @@ import { hashToken, mintToken } from '../../../src/protocol/token.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { Secret } from '../../../src/runtime/secret.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
-import { OpenApiTraffic } from '../../support/openapi-traffic.ts';
+import { bodyIn, OpenApiTraffic } from '../../support/openapi-traffic.ts';
 import { testDatabaseUrl } from '../../support/postgres/test-database-url.ts';
 
 export interface Answer {
@@ -190,11 +190,10 @@ export class AgentServer implements AsyncDisposable {
       const document = await this.app.inject({ method: 'GET', url: '/openapi.json' });
       return { tag: String(document.headers.etag), text: document.body };
     });
-    const isAccepted = response.statusCode < 300 && typeof payload === 'string';
     this.#traffic.check({
       method,
       path: typeof url === 'string' ? url : '',
-      requestBody: isAccepted ? JSON.parse(payload) : undefined,
+      requestBody: typeof payload === 'string' ? bodyIn(payload) : undefined,
       status: response.statusCode,
       mediaType: response.headers['content-type'],
       text: response.body,
