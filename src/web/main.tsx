@@ -2,6 +2,7 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { applyTheme } from './components/theme.tsx';
 import { finishSignIn } from './oidc.ts';
+import { readAddress } from './router.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
@@ -14,5 +15,6 @@ import './styles/phone.css';
 
 applyTheme();
 const fault = await finishSignIn();
+readAddress();
 const place = document.getElementById('app');
 if (place !== null) render(<App fault={fault} />, place);

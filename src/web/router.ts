@@ -17,15 +17,16 @@ function read(): Address {
 let present = read();
 const listeners = new Set<() => void>();
 
-function look(): void {
+/** Of the address that there is now, however it came. */
+export function readAddress(): void {
   const next = read();
   if (next.whole === present.whole) return;
   present = next;
   for (const listener of listeners) listener();
 }
 
-addEventListener('hashchange', look);
-addEventListener('popstate', look);
+addEventListener('hashchange', readAddress);
+addEventListener('popstate', readAddress);
 
 export const addressStore = {
   state: (): Address => present,
@@ -48,7 +49,7 @@ export function go(path: string, parameters: Parameters = {}, how: 'push' | 'rep
   if (how === 'push') location.hash = address;
   else {
     history.replaceState(null, '', address);
-    look();
+    readAddress();
   }
 }
 

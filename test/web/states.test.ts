@@ -42,18 +42,13 @@ describeBrowser('the page where things are not as they should be', () => {
     await plane.newCluster('prod-eu');
     await signIn(tab.page, plane.url, plane.token);
     await tab.page.getByRole('heading', { name: 'Waiting' }).waitFor();
-    // What of the page was not needed yet is here too before anybody may need it.
-    await expect
-      .poll(
-        async () =>
-          await tab.page.evaluate<string>("performance.getEntriesByType('resource').map((one) => one.name).join()"),
-      )
-      .toContain('/assets/clusters-');
+    await goTo(tab.page, '/clusters', 'Clusters');
+    await goTo(tab.page, '/', 'Fleet');
     await plane.stop();
     await tab.page.getByText('What you see may be old').waitFor();
     expect(await tab.page.getByRole('heading', { name: 'Waiting' }).isVisible()).toBe(true);
     // Where nothing was read yet, the state is in the place of the view.
-    await tab.page.evaluate("location.hash = '/clusters'");
+    await tab.page.evaluate("location.hash = '/clusters?q=prod'");
     await tab.page.getByText('The control plane does not answer', { exact: true }).waitFor();
     expect(await axeViolations(tab.page)).toEqual([]);
     await plane.startAgain();
@@ -111,6 +106,7 @@ describeBrowser('the page where things are not as they should be', () => {
     await tab.page.getByLabel('Admin token').fill(plane.token);
     await tab.page.keyboard.press('Enter');
     await tab.page.getByText('Nothing was asked for yet.').waitFor();
+    expect(tab.page.url()).toBe(`${plane.url}/#/clusters/prod-eu/intents`);
   });
 
   it('says what there is not, and what an address that leads nowhere is', async () => {
@@ -119,5 +115,6 @@ describeBrowser('the page where things are not as they should be', () => {
     await goTo(tab.page, '/%E0%A4%A/nowhere', 'There is no such page');
     await tab.page.getByRole('link', { name: 'Go to the fleet' }).click();
     await tab.page.getByRole('heading', { name: 'Fleet' }).waitFor();
+    expect(tab.page.url()).toBe(`${plane.url}/#/`);
   });
 });

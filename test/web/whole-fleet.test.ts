@@ -131,5 +131,6 @@ describeBrowser('the page with ten thousand clusters', () => {
     await tab.page.getByRole('heading', { name: 'Search for prod-eu-00000' }).waitFor();
     await tab.page.getByRole('link', { name: 'prod-eu-00000', exact: true }).first().click();
     await tab.page.getByRole('navigation', { name: 'Of this cluster' }).waitFor();
+    expect(tab.page.url()).toBe(`${plane.url}/#/clusters/prod-eu-00000`);
   });
 });
