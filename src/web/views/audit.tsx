@@ -70,14 +70,14 @@ export function AuditView({ parameters }: ViewProps): JSX.Element {
   const address = `/audit${query({ ...filter, cursor })}`;
   const list = useResource<PageOf<AuditEntry>>(address, isFollowed ? isOf('audit') : undefined);
   const [kept, keep] = useState<{ readonly of: string; readonly entries: readonly AuditEntry[] }>();
+  const { data } = list;
   useEffect(() => {
-    const { data } = list;
     if (!isFollowed || data === undefined) return;
     keep((before) => ({
       of: address,
       entries: withNewer(before?.of === address ? before.entries : data.items, data.items, MOST),
     }));
-  }, [list.data, isFollowed, address]);
+  }, [data, isFollowed, address]);
 
   return (
     <Page title="Audit">
