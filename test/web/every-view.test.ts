@@ -82,8 +82,8 @@ describeBrowser('every view of the page', () => {
     expect(found).toEqual({});
   });
 
-  it('needs no scrolling to the side on a phone', { timeout: 120_000 }, async () => {
-    await using narrow = await openTab(browser, 360);
+  it.each([360, 820])('needs no scrolling to the side at %i pixels', { timeout: 120_000 }, async (width) => {
+    await using narrow = await openTab(browser, width);
     await signIn(narrow.page, plane.url, plane.token);
     const found: string[] = [];
     for (const [address, heading] of VIEWS) {

@@ -54,7 +54,7 @@ const TONES: Readonly<Record<Tone, readonly string[]>> = {
     'untried',
     'not reported',
   ],
-  warning: ['degraded', 'expiring', 'blocked', 'disabled', 'outdated', 'untrusted', 'upgradable', 'expired'],
+  warning: ['degraded', 'missing', 'expiring', 'blocked', 'disabled', 'outdated', 'untrusted', 'upgradable', 'expired'],
   bad: [
     'failed',
     'unreachable',

@@ -64,7 +64,7 @@ export function ClusterInstall({ cluster }: ClusterTabProps): JSX.Element {
       </p>
       {link === undefined ? null : (
         <>
-          <p class="quiet">
+          <p class="quiet after-buttons">
             The links end <When at={link.expiresAt} />.
           </p>
           <ol class="commands">

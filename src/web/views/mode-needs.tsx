@@ -38,11 +38,17 @@ export function ModeNeeds({ cluster, wish, onChange, faults }: ModeNeedsProps): 
               name="mode"
               checked={wish.mode === mode}
               disabled={mode === from}
+              aria-labelledby={`${id}-${mode}`}
+              aria-describedby={`${id}-${mode}-about`}
               onChange={() => set({ mode })}
             />
             <span>
-              <strong>{mode}</strong> {mode === from && <span class="quiet">(as it is now)</span>}
-              <span class="quiet about">{ABOUT[mode]}</span>
+              <span id={`${id}-${mode}`}>
+                <strong>{mode}</strong> {mode === from && <span class="quiet">(as it is now)</span>}
+              </span>
+              <span id={`${id}-${mode}-about`} class="quiet about">
+                {ABOUT[mode]}
+              </span>
             </span>
           </label>
         ))}
