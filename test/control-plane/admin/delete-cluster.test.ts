@@ -5,7 +5,7 @@ import { registerAgent } from './running-agent.ts';
 const refusal = ({ status, body }: Answer): string => `${status} ${String(body['error'])}`;
 
 /** Tables that tell the past and stay: by design, each with its reason in docs/operations.md. */
-const KEPT = ['audit', 'channel_messages'];
+const KEPT = ['audit', 'changes', 'channel_messages'];
 
 /** Rows that name the cluster, by table. */
 function traces(plane: RunningControlPlane, id: string): Record<string, unknown> {
