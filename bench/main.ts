@@ -12,6 +12,7 @@ const BENCHMARKS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   git: [['git/write.ts'], ['git/read.ts'], ['git/objects.ts', '--rounds', '15']],
   ingest: [['ingest.ts'], ['ingest-postgres.ts']],
   jobs: [['jobs.ts']],
+  lists: [['lists.ts']],
   security: [['payload-security.ts']],
   modes: [['modes.ts'], ['switch.ts']],
   'held-polls': [['held-polls.ts']],

@@ -34,6 +34,7 @@ const MAKES: Readonly<Record<string, number>> = {
   'PUT /catalog/:name': 200,
   'PUT /operation-templates/:name': 200,
   'PUT /repositories/:name': 201,
+  'PUT /saved-filters/:name': 200,
 };
 
 /** What routes of something that has a name need, so that nothing but the name is wrong. */
@@ -41,6 +42,7 @@ const NAMED: Readonly<Record<string, { readonly query?: string; readonly body?: 
   'PUT /repositories/:name': { body: REPOSITORY },
   'PATCH /members/:member': { body: { access: ['admin'] } },
   'PUT /operation-templates/:name': { body: TEMPLATE },
+  'PUT /saved-filters/:name': { body: { list: 'clusters', query: '' } },
   'PUT /catalog/:name/credentials': { body: { username: 'robot', password: 'a-password' } },
   'PUT /repositories/:name/credentials': { body: { write: REPOSITORY.write } },
   'POST /repositories/:name/layout': { body: { layout: 'sharded' } },
@@ -261,7 +263,7 @@ describe('A13: across clusters and organizations', () => {
       const answer = await plane.call(method, `${path}${NAMED[route]?.query ?? ''}`, body, as);
       // To put an entry or a repository makes one of their own.
       expect([route, answer.status]).toEqual([route, MAKES[route] ?? 404]);
-      for (const table of ['catalog_entries', 'repositories', 'operation_templates'])
+      for (const table of ['catalog_entries', 'repositories', 'operation_templates', 'saved_filters'])
         await plane.execute(`DELETE FROM ${table} WHERE organization_id = 'org-other' AND name LIKE '%only-ours'`);
     }
     const { body: webhooks } = await plane.call('GET', '/channel/webhooks');

@@ -165,7 +165,7 @@ export function slugOf(place: number): string {
 
 /** The same place in another organization is another cluster. */
 export function clusterId(organization: string, place: number): string {
-  const salt = [...organization].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 32_768, 7);
+  const salt = Array.from(organization).reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 32_768, 7);
   return `c-${base32(salt, 4)}${base32(place, 12)}`;
 }
 

@@ -23,7 +23,7 @@ export async function seedFleet(
 ): Promise<SeededFleet> {
   await using target = url.startsWith('sqlite:') ? openSqliteTarget(sqliteFile(url)) : await openPostgresTarget(url);
   const known = await target.first('SELECT id FROM organizations WHERE name = ?', organization);
-  const organizationId = String(known?.['id'] ?? `org-${organization}`);
+  const organizationId = known?.id ?? `org-${organization}`;
   if (known === undefined)
     await target.insert('organizations', [{ id: organizationId, name: organization, created_at: at }]);
   const size: FleetSize = { organizationId, organization, clusters, intents, at };
@@ -41,7 +41,7 @@ export async function seedFleet(
 }
 
 interface Target extends AsyncDisposable {
-  first(text: string, parameter: string): Promise<Record<string, unknown> | undefined>;
+  first(text: string, parameter: string): Promise<{ readonly id: string } | undefined>;
   run(text: string, parameter: string): Promise<void>;
   insert(table: string, rows: readonly Row[]): Promise<void>;
   finish(): Promise<void>;
@@ -53,7 +53,7 @@ function openSqliteTarget(file: string): Target {
   database.exec('PRAGMA synchronous = OFF');
   database.exec('BEGIN IMMEDIATE');
   return {
-    first: async (text, parameter) => database.prepare(text).get(parameter),
+    first: async (text, parameter) => database.prepare(text).get(parameter) as never,
     run: async (text, parameter) => {
       database.prepare(text).run(parameter);
     },

@@ -26,8 +26,8 @@ export async function countFleet(
       ? sql<string | null>`NULL`
       : sql<string | null>`(SELECT value FROM cluster_labels WHERE cluster_id = clusters.id AND name = ${groupBy})`;
   const rows = await db
-    .selectFrom(
-      withClusters(db.selectFrom('clusters'), filter)
+    .selectFrom((eb) =>
+      withClusters(eb.selectFrom('clusters'), filter)
         .select('clusters.connectivity_mode as mode')
         .select([healthSql(filter.organizationId).as('health'), value.as('value')])
         .select(

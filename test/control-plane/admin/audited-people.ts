@@ -28,4 +28,11 @@ export const PEOPLE_ACTS: readonly Act[] = [
     path: () => '/organizations/team-b',
     audited: 'OrganizationDeleted',
   },
+  {
+    route: 'PUT /saved-filters/:name',
+    path: () => '/saved-filters/bad-prod',
+    body: () => ({ list: 'clusters', query: 'health=degraded' }),
+    audited: 'SavedFilterUpdated',
+  },
+  { route: 'DELETE /saved-filters/:name', path: () => '/saved-filters/bad-prod', audited: 'SavedFilterDeleted' },
 ];

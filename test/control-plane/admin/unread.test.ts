@@ -28,6 +28,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
     write: { kind: 'token', token: 'a-token-of-nobody' },
   },
   'PUT /repositories/:name/credentials': { write: { kind: 'token', token: 'a-token-of-nobody' } },
+  'PUT /saved-filters/:name': { list: 'clusters', query: 'health=degraded' },
   'POST /admin-tokens': { name: 'anna' },
   'POST /members': { name: 'anna', access: ['viewer'] },
   'PATCH /members/:member': { access: ['viewer'] },

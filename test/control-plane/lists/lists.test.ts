@@ -24,9 +24,12 @@ beforeAll(async () => {
 afterAll(async () => await plane[Symbol.asyncDispose]());
 
 async function slugs(query: string, token?: string): Promise<string[]> {
-  const { status, body } = await plane.call('GET', `/clusters?fields=summary&${query}`, undefined, {
-    ...(token === undefined ? {} : { token }),
-  });
+  const { status, body } = await plane.call(
+    'GET',
+    `/clusters?fields=summary&${query}`,
+    undefined,
+    token === undefined ? {} : { token },
+  );
   expect([status, body['error']]).toEqual([200, undefined]);
   return body['items'].map(({ slug }: { slug: string }) => slug);
 }
@@ -159,7 +162,7 @@ it('lists applications of the organization, of a cluster, and one with its condi
 it('lists the intents of the organization by what is asked of them', async () => {
   const ids = async (query: string): Promise<unknown[]> =>
     (await plane.call('GET', `/intents?${query}`)).body['items'].map(
-      (item: Record<string, unknown>) => `${item['clusterSlug']} ${item['name']} ${item['state']}`,
+      (item: Record<string, string>) => `${item['clusterSlug']} ${item['name']} ${item['state']}`,
     );
   const one = ['prod-eu podinfo delivered'];
   const since = encodeURIComponent('2020-01-01T00:00:00+01:00');

@@ -9,10 +9,12 @@ import { SearchAnswer } from './list-answers.ts';
 
 const SearchQuery = Type.Object(
   {
-    q: Type.String({
-      pattern: '^[^\\u0000-\\u001f\\u007f]{1,200}$',
-      description: 'how a name, an id or a commit begins; namespace/name of an application',
-    }),
+    q: Type.Optional(
+      Type.String({
+        pattern: '^[^\\u0000-\\u001f\\u007f]{0,200}$',
+        description: 'how a name, an id or a commit begins; namespace/name of an application; nothing finds nothing',
+      }),
+    ),
     kind: Type.Optional(oneOf(SEARCH_KINDS)),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
   },
@@ -30,7 +32,7 @@ const search = {
 export function searchRoute(app: HttpServer, { store }: Pick<AdminDeps, 'store'>): void {
   app.get('/search', { schema: search }, async (request, reply) => {
     const { organization } = adminOf(request);
-    const { q, kind, limit = 50 } = request.query;
+    const { q = '', kind, limit = 50 } = request.query;
     const items = await searchAll(store.db, { organizationId: organization.id, text: q.trim(), kind, limit });
     return await reply.send({ items });
   });
