@@ -74,11 +74,11 @@ describeBrowser('the page', () => {
 
   it('leads a reviewer from the list to the diff, and merges with the approval that was missing', async () => {
     const { intentId, proposalId } = await propose({ reason: 'the shop needs it' });
-    await signIn(tab.page, reviewer);
+    await signIn(tab.page, reviewer, '#/proposals');
     await tab.page.getByRole('link', { name: new RegExp(`shop/podinfo-${objects}`) }).click();
     await tab.page.getByRole('heading', { name: 'What it changes' }).waitFor();
     const patch = await tab.page.locator('details.file', { hasText: 'apps/shop' }).textContent();
-    expect(patch).toContain('+kind: ApplicationInstance');
+    expect(patch).toContain('+added: kind: ApplicationInstance');
     await tab.page.getByLabel('Comment').fill('looks right');
     await tab.page.getByRole('button', { name: 'Approve' }).click();
     await tab.page.getByText('rita approved').waitFor();
@@ -91,15 +91,17 @@ describeBrowser('the page', () => {
     await expect(tab.page.locator('main').textContent()).resolves.toContain('the shop needs it');
     await tab.page.getByRole('link', { name: intentId }).click();
     await tab.page.getByRole('heading', { name: `install shop/podinfo-${objects}` }).waitFor();
-    await tab.page.locator('dt:text("Commit") + dd a').click();
+    await tab.page.locator('.journey a[href*="/commits/"]').first().click();
     await tab.page.getByRole('heading', { name: 'What it changed' }).waitFor();
   });
 
   it('shows an author why the approval is not taken', async () => {
     const { proposalId } = await propose();
     await signIn(tab.page, plane.token, `#/proposals/${proposalId}`);
-    await tab.page.getByRole('button', { name: 'Approve' }).click();
-    await tab.page.locator('form .fault', { hasText: 'asked for this intent' }).waitFor();
+    const approve = tab.page.getByRole('button', { name: 'Approve' });
+    await approve.hover();
+    await tab.page.getByText('You asked for this: somebody else has to approve it.').waitFor();
+    expect(await approve.getAttribute('aria-disabled')).toBe('true');
     expect((await plane.call('GET', `/proposals/${proposalId}`)).body).toMatchObject({ state: 'open' });
   });
 
@@ -111,6 +113,9 @@ describeBrowser('the page', () => {
     await tab.page.locator('.said', { hasText: 'why now? <b>really</b>' }).waitFor();
     await tab.page.getByLabel('Comment').fill('not this week');
     await tab.page.getByRole('button', { name: 'Reject' }).click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByText('not this week').waitFor();
+    await dialog.getByRole('button', { name: 'Reject' }).click();
     await tab.page.locator('.badge.rejected').waitFor();
     expect((await plane.call('GET', `/intents/${intentId}`)).body).toMatchObject({ state: 'failed' });
   });

@@ -192,7 +192,7 @@ describeBrowser('the tasks of an admin', () => {
     await page.goto(`${stage.controlPlaneUrl}/#/clusters/demo`);
     await page.locator('a[href="#/clusters/demo/mode"]').first().click();
     await heading('Mode of demo').waitFor();
-    await page.getByRole('radio', { name: /gitops/ }).check();
+    await page.getByRole('radio', { name: 'gitops', exact: true }).check();
     await button('Try it out').click();
     await page.getByText('Nothing is in the way').waitFor(REPORTED);
     await checkStop(page, '5-dry-run');
