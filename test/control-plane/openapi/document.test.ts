@@ -81,6 +81,15 @@ describe('the document', () => {
     expect([...new Set(named)].filter((name) => !(name in document.components.securitySchemes))).toEqual([]);
   });
 
+  it('says which headers an operation reads: tags where there are tags, keys of what is carried out once', () => {
+    const headersOf = (path: string, method: string): string[] =>
+      (document.paths[path]?.[method]?.parameters ?? []).filter((one) => one.in === 'header').map(({ name }) => name);
+    expect(headersOf('/api/v1/clusters/{cluster}', 'get')).toEqual(['Service-Organization', 'If-None-Match']);
+    expect(headersOf('/api/v1/clusters/{cluster}', 'patch')).toEqual(['Service-Organization', 'If-Match']);
+    expect(headersOf('/api/v1/clusters', 'post')).toEqual(['Service-Organization', 'Idempotency-Key']);
+    expect(headersOf('/api/agent/events', 'post')).toEqual([]);
+  });
+
   it('is OpenAPI 3.1: every parameter of a path is declared, and every reference leads somewhere', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     const undeclared = operations.filter(({ name, operation: { parameters = [] } }) => {

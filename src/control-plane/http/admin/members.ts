@@ -6,7 +6,7 @@ import { answers, NoAnswer } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
-import { requireMatch, sendTagged } from './entity-tag.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import {
   CreateMember,
   editableOf,
@@ -39,7 +39,7 @@ const show = {
   operationId: 'getMember',
   summary: 'One member',
   params: MemberParams,
-  response: answers({ 200: MemberAnswer }),
+  response: answers({ 200: MemberAnswer, 304: NotModified }),
 };
 const patch = {
   tags: ['members'],

@@ -8,6 +8,7 @@ import type { HttpServer } from '../server.ts';
 import { answers } from './answers.ts';
 import { describeOperation, responsesOf, SECURITY_SCHEMES } from './describe-operation.ts';
 import type { ApiResponse } from './error-responses.ts';
+import { headerParameters } from './header-parameters.ts';
 import { addAll } from './name-schemas.ts';
 import type { NamedResponses } from './responses.ts';
 
@@ -22,7 +23,13 @@ export interface Operation {
   readonly operationId?: string;
   readonly summary?: string;
   readonly tags?: readonly string[];
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly schema: object }[];
+  readonly parameters?: readonly {
+    readonly in: string;
+    readonly name: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema: object;
+  }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, ApiResponse>>;
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
@@ -106,16 +113,23 @@ function finished(made: object, answersOf: ReadonlyMap<string, NamedResponses>):
   const document = made as OpenApiDocument;
   const components = new Map<string, Readonly<Record<string, unknown>>>();
   const paths = byName(document.paths).map(([path, item]) => {
-    const operations = Object.entries(item).map(([method, operation]) => {
+    const operations = mapValues(item, (operation, method) => {
       const answered = answersOf.get(`${method.toUpperCase()} ${path}`);
       if (answered === undefined) throw new Error(`${method} ${path} is in the document and is no route`);
       addAll(components, answered.components);
-      return [method, { ...operation, responses: answered.responses }] as const;
+      return { ...operation, responses: answered.responses };
     });
-    return [path, Object.fromEntries(operations)] as const;
+    const withHeaders = mapValues(operations, ({ parameters = [], ...operation }, method) => {
+      return { ...operation, parameters: [...parameters, ...headerParameters(path, method, operations)] };
+    });
+    return [path, withHeaders] as const;
   });
   const schemas = Object.fromEntries(byName(Object.fromEntries(components)));
   return { ...document, paths: Object.fromEntries(paths), components: { ...document.components, schemas } };
+}
+
+function mapValues<T, U>(record: Readonly<Record<string, T>>, change: (value: T, key: string) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
 }
 
 function byName<T>(record: Readonly<Record<string, T>>): [string, T][] {
