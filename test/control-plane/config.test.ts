@@ -42,6 +42,7 @@ describe('readConfig', () => {
       SERVICE_CHANNEL_ALLOW_PRIVATE: 'true',
       SERVICE_GIT_ALLOW_PRIVATE: 'true',
       SERVICE_CATALOG_ALLOW_PRIVATE: 'true',
+      SERVICE_METRICS_PUBLIC: 'true',
       SERVICE_LOG_LEVEL: 'warn',
     });
     const { adminToken, databaseUrl, ...rest } = config;
@@ -57,6 +58,7 @@ describe('readConfig', () => {
       channelAllowPrivate: true,
       gitAllowPrivate: true,
       catalogAllowPrivate: true,
+      metricsPublic: true,
       clientCertificates: { caFile: '/tls/client-ca.crt', header: 'x-client-cert' },
       trustedProxies: ['10.0.0.0/8', '::1'],
       rateLimits: { polls: 6, writes: 1000, events: 7, register: 30, rotate: 20, recover: 180 },

@@ -54,9 +54,9 @@ export async function countState(db: Kysely<Database>): Promise<CountedState> {
     .execute();
   return {
     clusters,
-    intents: intents.map(({ state, count }) => ({ state, count: Number(count) })),
+    intents,
     oldestWaitingSince: oldest?.accepted_at ?? null,
-    approvalsPending: Number(pending.count),
+    approvalsPending: pending.count,
     expiries: {
       'push-credential': push?.at ?? undefined,
       // The newest signs; what an older one signed ends with it.
@@ -85,8 +85,8 @@ async function countClusters(db: Kysely<Database>): Promise<CountedState['cluste
   return rows.map(({ mode, health, connected, count }) => ({
     mode,
     health,
-    connected: Number(connected) === 1 ? 'true' : 'false',
-    count: Number(count),
+    connected: connected === 1 ? 'true' : 'false',
+    count,
   }));
 }
 

@@ -223,7 +223,10 @@ function endOf({ intent, newer }: TimelineFacts): TimelineItem | undefined {
     case 'ready':
     case 'removed':
       return { step: intent.state, state: 'done', text: intent.state };
-    default:
+    case 'accepted':
+    case 'proposed':
+    case 'delivered':
+    case 'applied':
       return undefined;
   }
 }

@@ -77,7 +77,7 @@ test('tells of one cluster alone where that is asked for', async () => {
 });
 
 test('tells another organization nothing', async () => {
-  const token = await plane.addOrganization('other');
+  const token = plane.addOrganization('other');
   await using theirs = await follow('', { token });
   await rename('not theirs');
   const made = await plane.call('POST', '/admin-tokens', { name: 'theirs', expiresInSeconds: 600 }, { token });

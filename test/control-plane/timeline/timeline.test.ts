@@ -42,7 +42,7 @@ test('tells of a committed intent what is done, where it stands and what is stil
 
 test('knows no intent of another organization', async () => {
   const { body } = await plane.call('POST', '/clusters/prod-eu/intents', { ...INSTALL, name: 'other' });
-  const token = await plane.addOrganization('other');
+  const token = plane.addOrganization('other');
   const answer = await plane.call('GET', `/intents/${body['id']}/timeline`, undefined, { token });
   expect(answer).toMatchObject({ status: 404, body: { error: 'not_found' } });
 });
