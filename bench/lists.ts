@@ -96,7 +96,8 @@ const LANES: Readonly<Record<string, Lane>> = {
     bare: (round) => bareIntents.all(organizationId, timeAt(round)),
   },
   operations50: {
-    ours: async (round) => await listOperationsOf(db, { organizationId }, { limit: 51, before: [timeAt(round), ''] }),
+    ours: async (round) =>
+      await listOperationsOf(db, { organizationId }, { limit: 51, before: [timeAt(round % 14), ''] }),
     bare: (round) => bareIntents.all(organizationId, timeAt(round)),
   },
   search: {
