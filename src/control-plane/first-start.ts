@@ -16,8 +16,8 @@ interface FirstStartDeps {
   readonly clock: Clock;
   readonly randomBytes: (n: number) => Uint8Array;
   readonly adminToken: Secret | undefined;
-  /** Whether people come in by an identity provider. */
-  readonly isOidc: boolean;
+  /** The identity provider that people come in by; absent: none. */
+  readonly issuer: string | undefined;
 }
 
 /** Makes the organization `default`, and lets the configured token count for as long as it is configured. */
@@ -40,11 +40,11 @@ export async function prepareFirstStart(deps: FirstStartDeps): Promise<void> {
  * @returns the token that was made; it is stored as a hash only, so this is the one time to show it
  */
 export async function makeFirstAdmin(deps: FirstStartDeps): Promise<Secret | undefined> {
-  const { store, clock, randomBytes, isOidc } = deps;
+  const { store, clock, randomBytes, issuer } = deps;
   const made = mintToken('svcadm', randomBytes);
   return await store.write(async (trx) => {
     const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
-    if (await hasAdministrator(trx, organizationId, { now: clock.now(), isOidc })) return undefined;
+    if (await hasAdministrator(trx, organizationId, { now: clock.now(), issuer })) return undefined;
     await putAdminToken(trx, { organizationId, name: FIRST_ADMIN, token: made.expose(), now: clock.now() });
     return made;
   });

@@ -92,7 +92,7 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   const store = started.use(await openDatabase({ url: config.databaseUrl.expose(), clock, logger, random }));
   const masterKey = openMasterKey({ file: config.masterKeyFile, randomBytes });
   await requireSameMasterKey(store, masterKey);
-  const firstStart = { ...deps, store, adminToken: config.adminToken, isOidc: config.oidc !== undefined };
+  const firstStart = { ...deps, store, adminToken: config.adminToken, issuer: config.oidc?.issuer };
   await prepareFirstStart(firstStart);
   const clientAuthority = new ClientAuthority({ store, masterKey, clock, randomBytes });
   const clientCertificates = await clientCertificateSettings(config);

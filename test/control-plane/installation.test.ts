@@ -33,7 +33,7 @@ describe('replicas that start at once over an empty database', () => {
     const stores = await Promise.all(Array.from({ length: 4 }, async () => await openStoreAt(url)));
     const deps = { clock: new ManualClock(), randomBytes, adminToken: undefined };
     const tokens = await Promise.all(
-      stores.map(async (store) => await makeFirstAdmin({ ...deps, store, isOidc: false })),
+      stores.map(async (store) => await makeFirstAdmin({ ...deps, store, issuer: undefined })),
     );
     expect(tokens.filter((token) => token !== undefined)).toHaveLength(1);
     for (const store of stores) await store[Symbol.asyncDispose]();

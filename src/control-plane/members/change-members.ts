@@ -17,8 +17,8 @@ import { listText, refuseMoreThanOwn } from './own-scopes.ts';
 export interface ChangeMembersDeps {
   readonly store: Store;
   readonly clock: Clock;
-  /** Whether members come in by an identity provider. */
-  readonly isOidc: boolean;
+  /** The identity provider that members come in by; absent: none. */
+  readonly issuer: string | undefined;
 }
 
 type Subject = { readonly issuer: string; readonly subject: string };
@@ -102,7 +102,7 @@ export async function changeMember(
     const was = describe(row);
     if (describe(after) === was && after.display_name === row.display_name) return row;
     await refuseTakenIdentity(trx, after);
-    const looking = { now, isOidc: deps.isOidc, what: `member ${name}` };
+    const looking = { now, issuer: deps.issuer, what: `member ${name}` };
     await keepAdministrator(trx, organizationId, looking, async () => {
       const { organization_id: _organization, name: _name, created_at: _created, ...values } = after;
       await trx
@@ -132,7 +132,7 @@ export async function removeMember(
     check(row);
     refuseMoreThanOwn(admin, memberScopes(row), `member ${name}`);
     const now = deps.clock.now();
-    await keepAdministrator(trx, organizationId, { now, isOidc: deps.isOidc, what: `member ${name}` }, async () => {
+    await keepAdministrator(trx, organizationId, { now, issuer: deps.issuer, what: `member ${name}` }, async () => {
       await deleteMember(trx, organizationId, name);
     });
     const summary = `member ${name} removed with the tokens that he or she had; what was approved and not merged yet no longer counts`;

@@ -68,7 +68,7 @@ export async function removeAdminToken(deps: ChangeTokensDeps, admin: AdminIdent
     const member = row.member == null ? undefined : await findMember(trx, organizationId, row.member);
     refuseMoreThanOwn(admin, scopesOfToken(row, member), `admin token ${name}`);
     const now = deps.clock.now();
-    const looking = { now, isOidc: deps.isOidc, what: `admin token ${name}` };
+    const looking = { now, issuer: deps.issuer, what: `admin token ${name}` };
     await keepAdministrator(trx, organizationId, looking, async () => {
       await deleteAdminToken(trx, organizationId, name);
     });

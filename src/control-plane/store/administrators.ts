@@ -7,8 +7,8 @@ import type { Database } from './schema.ts';
 
 interface Looking {
   readonly now: Date;
-  /** Whether members come in by an identity provider at all. */
-  readonly isOidc: boolean;
+  /** The identity provider that members come in by; absent: none. */
+  readonly issuer: string | undefined;
 }
 
 /**
@@ -18,16 +18,16 @@ interface Looking {
 export async function hasAdministrator(
   db: Kysely<Database>,
   organizationId: string,
-  { now, isOidc }: Looking,
+  { now, issuer }: Looking,
 ): Promise<boolean> {
   const members = await db
     .selectFrom('members')
-    .select(['name', 'access', 'oidc_subject'])
+    .select(['name', 'access', 'oidc_issuer'])
     .where('organization_id', '=', organizationId)
     .where('disabled_at', 'is', null)
     .execute();
   const able = new Map(members.filter((member) => isEverything(memberScopes(member))).map((one) => [one.name, one]));
-  if (isOidc && [...able.values()].some(({ oidc_subject: subject }) => subject !== null)) return true;
+  if (issuer !== undefined && [...able.values()].some((member) => member.oidc_issuer === issuer)) return true;
   const tokens = await db
     .selectFrom('admin_tokens')
     .select(['member', 'access', 'scopes'])

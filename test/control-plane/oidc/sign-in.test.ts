@@ -225,3 +225,23 @@ describe('a member of several organizations', () => {
     expect((await me(plane.token, { 'service-organization': 'default' })).status).toBe(200);
   });
 });
+
+describe('the last administrator', () => {
+  it('is who is bound to a subject of this issuer, and nobody who is bound to another', async () => {
+    const made = await plane.call('POST', '/organizations', { name: 'last', adminName: 'first' });
+    const as = { token: String(made.body['adminToken']) };
+    const boss = { name: 'boss', access: ['admin'], oidc: { issuer: 'https://old.example.com', subject: 'boss' } };
+    expect((await plane.call('POST', '/members', boss, as)).status).toBe(201);
+    const removeToken = async () => await plane.call('DELETE', '/admin-tokens/first', undefined, as);
+    expect(await removeToken()).toMatchObject({ status: 409, body: { error: 'conflict' } });
+    const oidc = { issuer: provider.issuer, subject: 'boss' };
+    expect((await plane.call('PATCH', '/members/boss', { oidc }, as)).status).toBe(200);
+    expect((await removeToken()).status).toBe(204);
+    const token = await mint({ sub: 'boss' });
+    expect(await plane.call('PATCH', '/members/boss', { oidc: null }, { token })).toMatchObject({
+      status: 409,
+      body: { message: expect.stringContaining('member boss is the last one who can administer') },
+    });
+    expect((await me(token)).body).toMatchObject({ name: 'boss', organization: { name: 'last' } });
+  });
+});

@@ -70,7 +70,7 @@ const remove = {
 /** `GET`, `POST /admin-tokens`; `DELETE /admin-tokens/{name}`. A token is shown when it is made and never again. */
 export function adminTokenRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store, clock } = deps;
-  const changes = { ...deps, isOidc: deps.oidc !== undefined };
+  const changes = { ...deps, issuer: deps.oidc?.config.issuer };
 
   app.get('/admin-tokens', { schema: list }, async (request, reply) => {
     const { organization } = adminOf(request);

@@ -60,7 +60,7 @@ const remove = {
 /** `GET`, `POST /members`; `GET`, `PATCH`, `DELETE /members/{name}`. */
 export function memberRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store, clock } = deps;
-  const changes = { store, clock, isOidc: deps.oidc !== undefined };
+  const changes = { store, clock, issuer: deps.oidc?.config.issuer };
   const tagged = (row: MemberRow) => ({ editable: editableOf(row), answer: viewMember(row) });
 
   app.get('/members', { schema: list }, async (request, reply) => {
