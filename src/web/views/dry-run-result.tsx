@@ -15,7 +15,10 @@ export function DryRunResult({ result, placedAbove }: DryRunResultProps): JSX.El
   const patch = diff ?? (manifest === undefined ? '' : newFilePatch(manifest));
   return (
     <div class="dry-run">
-      <p role="status">{headOf(result)}</p>
+      <p role="status">
+        {headOf(result)}
+        {violations.length > 0 && (others.length === 0 ? ': see the fields above.' : ':')}
+      </p>
       {others.length > 0 && (
         <ul class="fault">
           {others.map(({ path, message, at }) => (
@@ -59,6 +62,6 @@ export function DryRunResult({ result, placedAbove }: DryRunResultProps): JSX.El
 function headOf({ violations }: DryRun): string {
   if (violations.length === 0) return 'It would be accepted.';
   return violations.length === 1
-    ? 'It would be refused, for one reason:'
-    : `It would be refused, for ${violations.length} reasons:`;
+    ? 'It would be refused, for one reason'
+    : `It would be refused, for ${violations.length} reasons`;
 }

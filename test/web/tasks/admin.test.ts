@@ -93,7 +93,7 @@ describeBrowser('the tasks of an admin', () => {
     await page.getByLabel('color').fill('blue');
     await page.getByLabel('Reason').fill('the shop needs it');
     await button('Check').click();
-    await page.getByText('It would be refused, for one reason:').waitFor();
+    await page.getByText('It would be refused, for one reason: see the fields above.').waitFor();
     const color = page.getByLabel('color');
     const [told = '', at = ''] = (await color.getAttribute('aria-describedby'))?.split(' ').toReversed() ?? [];
     expect(at).not.toBe('');
