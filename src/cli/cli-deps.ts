@@ -8,8 +8,8 @@ export interface CliDeps {
   readonly err: (text: string) => void;
   /** Whether `out` is a terminal, which shows colours. */
   readonly isTerminal?: boolean;
-  /** Whether `err` is a terminal, where a line can be written over. */
-  readonly isErrorTerminal?: boolean;
+  /** Of the terminal that `err` is, where a line can be written over; absent where it is none. */
+  readonly errorColumns?: number;
   /** Whether what is printed is coloured: set from `isTerminal`, `--color` and `NO_COLOR` before a command runs. */
   readonly isColoured?: boolean;
   /** Whether nothing is said about what is waited for: `--quiet`. */

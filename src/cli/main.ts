@@ -30,7 +30,7 @@ process.exitCode = await servicectl(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isTerminal: process.stdout.isTTY,
-  isErrorTerminal: process.stderr.isTTY,
+  ...(process.stderr.isTTY ? { errorColumns: process.stderr.columns } : {}),
   interruption,
   ...(process.stdin.isTTY && process.stderr.isTTY ? { terminal: terminalOf(process.stdin, process.stderr) } : {}),
 });

@@ -141,11 +141,14 @@ async function switchMode(cluster: string, mode: string, options: ModeOptions, d
   print(deps, options, { item: ended, text: ({ id, state }) => `${id}: ${state}\n`, nameOf: ({ id }) => id });
   if (ended.state === 'active') return;
   if (ended.state === 'rolled-back') {
-    // The last step has said why.
+    // The last step says why; in a terminal its line has gone.
+    const why = ended.steps.at(-1)?.message;
     const next = `To see all of it: ${whereOf(ended)}`;
     throw new CliError(
       EXIT.failed,
-      `${ended.id} was rolled back, and ${ended.clusterSlug} is in ${ended.from} mode`,
+      printable(
+        `${ended.id} was rolled back, and ${ended.clusterSlug} is in ${ended.from} mode${why === undefined ? '' : `: ${why}`}`,
+      ),
       next,
     );
   }

@@ -15,18 +15,19 @@ export interface Progress {
  * @param onInterrupt how to look at the work, which goes on when the person has waited enough (Ctrl-C)
  */
 export function startProgress(
-  deps: Pick<CliDeps, 'err' | 'isErrorTerminal' | 'isQuiet' | 'interruption'>,
+  deps: Pick<CliDeps, 'err' | 'errorColumns' | 'isQuiet' | 'interruption'>,
   onInterrupt: string,
 ): Progress {
   if (deps.interruption !== undefined) deps.interruption.say = onInterrupt;
-  const isOneLine = deps.isErrorTerminal === true;
+  const columns = deps.errorColumns;
   let isShown = false;
   return {
     say: (text) => {
       if (deps.isQuiet === true) return;
       const line = printable(text).replaceAll('\n', ' ').trimEnd();
-      deps.err(isOneLine ? `\r\u001b[K${line}` : `${line}\n`);
-      isShown = isOneLine;
+      // A line that is wrapped is not written over as a whole.
+      deps.err(columns === undefined ? `${line}\n` : `\r\u001b[K${line.slice(0, Math.max(1, (columns || 80) - 1))}`);
+      isShown = columns !== undefined;
     },
     end: () => {
       if (isShown) deps.err('\r\u001b[K');

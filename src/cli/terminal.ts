@@ -15,10 +15,10 @@ export function terminalOf(input: ReadStream, output: WriteStream): Terminal {
   return {
     ask: async (question) => await askLine(input, output, question),
     askHidden: async (question) => {
-      output.write(question);
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
       try {
-        return await askLine(input, nowhere, '');
+        // Asked once the terminal no longer shows by itself what is typed.
+        return await askLine(input, nowhere, '', () => output.write(question));
       } finally {
         output.write('\n');
       }
@@ -30,6 +30,7 @@ async function askLine(
   input: ReadStream,
   output: NodeJS.WritableStream,
   question: string,
+  ready?: () => void,
 ): Promise<string | undefined> {
   const lines = createInterface({ input, output, terminal: true, historySize: 0 });
   try {
@@ -38,6 +39,7 @@ async function askLine(
       lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
       lines.once('close', () => resolve(undefined));
       lines.question(question, resolve);
+      ready?.();
     });
   } finally {
     lines.close();

@@ -174,7 +174,7 @@ describe('servicectl clusters mode', () => {
     ]);
     expect(done.code).toBe(1);
     expect(done.err).toMatch(
-      /cancelled by admin[^]*\nservicectl: (sw-\S+) was rolled back, and goes-back is in gitops mode\nTo see all of it: servicectl clusters mode-switches goes-back \1\n$/,
+      /cancelled by admin[^]*\nservicectl: (sw-\S+) was rolled back, and goes-back is in gitops mode: .*\nTo see all of it: servicectl clusters mode-switches goes-back \1\n$/,
     );
     expect(done.out).toMatch(/^sw-\S+: rolled-back\n$/);
     expect(await run('cancel-mode-switch', 'goes-back')).toMatchObject({
