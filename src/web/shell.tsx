@@ -5,7 +5,6 @@ import { live } from './api/live.ts';
 import type { Me } from './api/me.ts';
 import { Icon } from './components/icon.tsx';
 import { ThemeSwitch } from './components/theme.tsx';
-import { useNow } from './components/when.tsx';
 import { useAddress } from './router.ts';
 import { matchRoute, ROUTES, type NavGroup } from './routes.ts';
 import { SearchBox } from './search-box.tsx';
@@ -141,18 +140,13 @@ function LiveMark(): JSX.Element {
 const LIVE_STORE = { state: live.state, subscribe: live.subscribeState };
 
 function OfflineBanner(): JSX.Element {
-  const { online, retryAt } = useStore(connection);
-  const now = useNow();
-  const seconds = Math.max(0, Math.round(((retryAt ?? now) - now) / 1000));
+  const { online } = useStore(connection);
   return (
     <div class={online ? 'offline-banner gone' : 'offline-banner'} role="status">
       {online ? null : (
         <>
           <Icon name="offline" />
-          <span>
-            The control plane does not answer. What you see may be old.
-            {seconds > 1 ? ` Asked again in ${seconds} s.` : ' Asking again…'}
-          </span>
+          <span>The control plane does not answer. What you see may be old; it is asked again by itself.</span>
           <button type="button" onClick={() => connection.tryNow()}>
             Try now
           </button>

@@ -67,6 +67,20 @@ describeBrowser('the page where things are not as they should be', () => {
     expect(loads).toEqual([]);
   });
 
+  it('looks again every 15 seconds where there is no stream, and says so', { timeout: 60_000 }, async () => {
+    await tab.page.route('**/api/v1/changes*', async (route) => {
+      await route.fulfill({ status: 429, contentType: 'application/json', body: '{"error":"rate_limited"}' });
+    });
+    await signIn(tab.page, plane.url, plane.token);
+    await tab.page.getByText('Every 15 s', { exact: true }).waitFor();
+    await tab.page.getByText('There is no cluster yet.').waitFor();
+    await plane.newCluster('prod-eu');
+    await tab.page.getByRole('link', { name: '1 cluster', exact: true }).waitFor({ timeout: 30_000 });
+    await tab.page.unroute('**/api/v1/changes*');
+    await tab.page.getByText('Live', { exact: true }).waitFor({ timeout: 30_000 });
+    expect(await tab.page.getByText('Every 15 s').count()).toBe(0);
+  });
+
   it('shows a viewer what needs more, and why it cannot be used', async () => {
     await plane.newCluster('prod-eu');
     await signIn(tab.page, plane.url, await tokenOf('viewer'), '#/clusters/prod-eu/credentials');

@@ -7,8 +7,6 @@ const PROBE_TIMEOUT_MS = 5000;
 /** Whether the control plane answers. While it does not, it is asked again and again, and who waits is told. */
 export interface ConnectionState {
   readonly online: boolean;
-  /** When it is asked next, in milliseconds of the epoch. */
-  readonly retryAt?: number;
 }
 
 let state: ConnectionState = { online: true };
@@ -26,7 +24,7 @@ function schedule(): void {
   attempt += 1;
   clearTimeout(timer);
   timer = setTimeout(() => void probe(), delay);
-  change({ online: false, retryAt: Date.now() + delay });
+  change({ online: false });
 }
 
 async function probe(): Promise<void> {

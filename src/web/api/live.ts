@@ -7,6 +7,8 @@ import { SseParser, type ServerEvent } from './sse-parser.ts';
 const POLL_MS = 15_000;
 const FIRST_MS = 500;
 const MOST_MS = 30_000;
+/** One that is cut sooner is not followed by another at once. */
+const STEADY_MS = 10_000;
 /** The control plane says something every 15 s: a stream that is silent for so long is dead. */
 const SILENCE_MS = 45_000;
 
@@ -83,12 +85,15 @@ session.subscribe(() => {
 async function run(signal: AbortSignal): Promise<void> {
   for (let attempt = 0; !signal.aborted; attempt += 1) {
     setState(attempt === 0 ? 'connecting' : state);
+    const began = Date.now();
     let wait: number;
     try {
-      await follow(signal, () => (attempt = 0));
+      await follow(signal);
+      if (Date.now() - began > STEADY_MS) attempt = 0;
       wait = backoff(attempt, FIRST_MS, MOST_MS);
     } catch (error) {
       if (signal.aborted) return;
+      if (Date.now() - began > STEADY_MS) attempt = 0;
       const refused = error instanceof ApiError;
       if (refused && error.status === 401) return;
       // Not there, too many of them, or not allowed: looked at again instead.
@@ -101,7 +106,7 @@ async function run(signal: AbortSignal): Promise<void> {
   }
 }
 
-async function follow(signal: AbortSignal, works: () => void): Promise<void> {
+async function follow(signal: AbortSignal): Promise<void> {
   const { token = '', organization } = session.state();
   const silence = new AbortController();
   const both = AbortSignal.any([signal, silence.signal]);
@@ -120,7 +125,6 @@ async function follow(signal: AbortSignal, works: () => void): Promise<void> {
     if (answer.status === 401) session.close(refused.message, token);
     throw refused;
   }
-  works();
   connection.works();
   setState('live');
   // What happened before the stream stood was not told.

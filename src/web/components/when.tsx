@@ -41,10 +41,13 @@ const UNITS = [
 ] as const;
 const WORDS = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
+/** How far a browser's clock may be behind, or the last tick: nothing is shown as yet to come for that. */
+const BEHIND_SECONDS = 20;
+
 /** "3 minutes ago", "in 2 days"; within five seconds "just now". */
 export function relative(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000);
-  if (Math.abs(seconds) < 5) return 'just now';
+  if (seconds > -5 && seconds < BEHIND_SECONDS) return 'just now';
   for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return WORDS.format(Math.trunc(seconds / size), unit);
   }
