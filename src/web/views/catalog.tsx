@@ -37,7 +37,7 @@ export function CatalogView({ parameters }: ViewProps): JSX.Element {
         {({ items, nextCursor }) =>
           items.length === 0 ? (
             <Empty title="The catalog is empty">
-              <code>servicectl catalog set</code> makes an entry of a chart and the versions that may be installed.
+              <code>servicectl catalog put</code> makes an entry of a chart and the versions that may be installed.
             </Empty>
           ) : (
             <>

@@ -82,8 +82,7 @@ export function ClusterCredentials({ cluster, reload }: ClusterTabProps): JSX.El
             ]}
           />
           <p class="quiet">
-            Another is given by <code>servicectl clusters push-credential {slug} --kubeconfig FILE</code>: a kubeconfig
-            is not pasted into a browser.
+            Another is given by <code>servicectl clusters push-credential {slug} --kubeconfig FILE</code>.
           </p>
         </>
       )}

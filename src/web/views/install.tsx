@@ -46,11 +46,8 @@ function InstallForm({ entry, cluster }: InstallFormProps): JSX.Element {
     <>
       {!allowedCatalogEntries.includes(entry.name) && (
         <p class="note">
-          {slug} does not allow {entry.name} yet. Whoever may change clusters allows it with{' '}
-          <code>
-            servicectl clusters update {slug} --allow-entry {entry.name}
-          </code>
-          .
+          {slug} does not allow {entry.name} yet: it would be refused. Whoever may change clusters allows it{' '}
+          <a href={href(path`/clusters/${slug}`)}>on the cluster's page</a>.
         </p>
       )}
       <div class="pair">

@@ -7,7 +7,7 @@ import type { OperationTemplate } from '../api/operations.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Loaded } from '../components/states.tsx';
 import { Page } from '../page.tsx';
-import { setParameters } from '../router.ts';
+import { href, setParameters } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
 import { stillFound, type Fault } from '../schema-form/place-faults.ts';
 import { ValuesForm, type Filled } from '../schema-form/values-form.tsx';
@@ -77,7 +77,8 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
       <p>{template.description}</p>
       {!isAllowed && (
         <p class="note">
-          {cluster.slug} does not allow {template.name} yet: it would be refused.
+          {cluster.slug} does not allow {template.name} yet: it would be refused. Whoever may change clusters allows it{' '}
+          <a href={href(path`/clusters/${cluster.slug}`)}>on the cluster's page</a>.
         </p>
       )}
       <div class="pair">
