@@ -163,6 +163,7 @@ describe('nobody gives more than he or she has', () => {
       'the subject of an admin',
       async () => await change('boss', { oidc: { issuer: 'https://id', subject: 'me' } }, limited),
     ],
+    ['less to an admin', async () => await change('boss', { access: ['viewer'] }, limited)],
     ['the end of an admin', async () => await plane.call('DELETE', '/members/boss', undefined, limited)],
     ["the end of an admin's token", async () => await plane.call('DELETE', '/admin-tokens/robot', undefined, limited)],
   ] as const)('%s', async ([, act]) => {
