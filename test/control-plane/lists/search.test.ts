@@ -93,6 +93,12 @@ it('keeps filters under names, one’s own and those that are shared', async () 
   await put('bad-prod', { list: 'clusters', query, shared: true });
   const audit = await plane.call('GET', '/audit?kind=SavedFilterUpdated');
   expect(audit.body['items'].length).toBe(3);
+  const tag = String((await plane.call('GET', '/saved-filters/bad-prod')).headers.get('etag'));
+  const change = async (headers: Record<string, string>) =>
+    (await plane.call('PUT', '/saved-filters/bad-prod', { list: 'clusters', query: 'q=a' }, { headers })).status;
+  expect(await change({ 'if-none-match': '*' })).toBe(412);
+  expect(await change({ 'if-match': tag })).toBe(200);
+  expect(await change({ 'if-match': tag })).toBe(412);
   for (const body of [
     { list: 'nothing', query },
     { list: 'clusters', query: 'a b' },

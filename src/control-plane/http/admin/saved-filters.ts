@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { appendAudit } from '../../store/audit.ts';
+import { noteChange } from '../../store/changes.ts';
 import {
   countSavedFilters,
   deleteSavedFilter,
@@ -16,6 +17,7 @@ import { answers, NoAnswer, oneOf } from '../openapi/answers.ts';
 import type { HttpServer } from '../server.ts';
 import type { AdminDeps } from './admin-deps.ts';
 import { adminOf } from './authenticate.ts';
+import { NotModified, requireMatch, sendTagged } from './entity-tag.ts';
 import { SavedFilterAnswer, SavedFilterPageAnswer } from './list-answers.ts';
 import { answerPage, PageQuery, readPage } from './page.ts';
 
@@ -50,7 +52,7 @@ const show = {
   operationId: 'getSavedFilter',
   summary: 'A saved filter: the own one of that name, else one that is shared',
   params: Params,
-  response: answers({ 200: SavedFilterAnswer }),
+  response: answers({ 200: SavedFilterAnswer, 304: NotModified }),
 };
 const put = {
   tags,
@@ -93,7 +95,7 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
     const { name } = request.params;
     const found = await findSavedFilter(store.db, { organizationId: organization.id, owner }, name);
     if (found === undefined) throw new AppError('not_found', `there is no saved filter ${name}`);
-    return await reply.send(viewFilter(found));
+    return await sendTagged(request, reply, { editable: editableOf(found), answer: viewFilter(found) });
   });
 
   app.put('/saved-filters/:name', { schema: put }, async (request, reply) => {
@@ -105,6 +107,7 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
       const at = clock.now().toISOString();
       const before = await findSavedFilter(trx, whose, name);
       const own = before?.owner === owner ? before : undefined;
+      requireMatch(request, own && editableOf(own), `saved filter ${name}`);
       if (own === undefined && (await countSavedFilters(trx, whose)) >= MAX_FILTERS) {
         throw new AppError('conflict', `you have ${MAX_FILTERS} saved filters already; delete one first`);
       }
@@ -120,6 +123,7 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
       };
       if (own?.list === ofList && own.query === query && own.shared === changed.shared) return own;
       await putSavedFilter(trx, changed);
+      noteChange(trx, { organizationId: organization.id, resource: 'saved-filters', id: name });
       await appendAudit(trx, {
         organizationId: organization.id,
         at,
@@ -130,7 +134,7 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
       });
       return changed;
     });
-    return await reply.send(viewFilter(row));
+    return await sendTagged(request, reply, { editable: editableOf(row), answer: viewFilter(row) });
   });
 
   app.delete('/saved-filters/:name', { schema: remove }, async (request, reply) => {
@@ -145,7 +149,9 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
           `the saved filter ${name} is ${found.owner}'s; its owner can delete it, or somebody with the scope organization`,
         );
       }
+      requireMatch(request, editableOf(found), `saved filter ${name}`);
       await deleteSavedFilter(trx, { organizationId: organization.id, owner: found.owner }, name);
+      noteChange(trx, { organizationId: organization.id, resource: 'saved-filters', id: name });
       await appendAudit(trx, {
         organizationId: organization.id,
         at: clock.now().toISOString(),
@@ -157,6 +163,11 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
     });
     return await reply.code(204).send();
   });
+}
+
+/** What can be edited of it: for its tag. */
+function editableOf({ owner, list: ofList, query, shared }: SavedFilterRow): unknown {
+  return { owner, list: ofList, query, shared };
 }
 
 function viewFilter(row: SavedFilterRow): Static<typeof SavedFilterAnswer> {
