@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { intentIdsOf } from '../../events/ingest/move-intents.ts';
 import type { AgentEvent } from '../../protocol/event.ts';
 import { compareSource, type SourcePair } from '../../resources/source-annotation.ts';
+import { noteJobs, OF_CHANGED_JOB } from '../store/changes.ts';
 import { appendAudit } from '../store/audit.ts';
 import { raiseConfigRevision } from '../store/clusters.ts';
 import { redeliverIntent } from '../store/intent-redelivery.ts';
@@ -169,12 +170,14 @@ async function raiseDeliveryEpoch(
 }
 
 async function closeOpenJobs(trx: Kysely<Database>, intentId: string, error: string, at: string): Promise<void> {
-  await trx
+  const closed = await trx
     .updateTable('jobs')
     .set({ state: 'closed', closed_at: at, outcome: 'noop', error })
     .where('intent_id', '=', intentId)
     .where('state', '!=', 'closed')
+    .returning(OF_CHANGED_JOB)
     .execute();
+  noteJobs(trx, closed);
 }
 
 function highestEpoch(events: readonly AgentEvent[], bound: number): number {

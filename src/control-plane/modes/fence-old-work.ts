@@ -4,7 +4,7 @@ import { reopenDelivered } from '../proposals/reopen-delivered.ts';
 import { happen } from '../proposals/take-receipt.ts';
 import { UNDECIDED } from '../store/proposals.ts';
 import type { ClusterRow, Database, ProposalRow } from '../store/schema.ts';
-import { noteIntents, OF_CHANGED_INTENT } from '../store/changes.ts';
+import { noteIntents, noteJobs, OF_CHANGED_INTENT, OF_CHANGED_JOB } from '../store/changes.ts';
 import { unproposedOf } from './open-proposals.ts';
 
 /** Stands before the words of why an intent that waited for a review ended with its cluster's stay in gitops mode. */
@@ -67,14 +67,16 @@ async function closeJobs(
   states: readonly ('pending' | 'delivered' | 'acknowledged')[],
 ): Promise<number> {
   const error = `superseded: the delivery epoch was raised to ${epoch}`;
-  const result = await trx
+  const closed = await trx
     .updateTable('jobs')
     .set({ state: 'closed', closed_at: at, outcome: 'noop', error })
     .where('cluster_id', '=', clusterId)
     .where('delivery_epoch', '<', epoch)
     .where('state', 'in', states)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+    .returning(OF_CHANGED_JOB)
+    .execute();
+  noteJobs(trx, closed);
+  return closed.length;
 }
 
 interface Closing {
