@@ -8,6 +8,8 @@ export interface CliDeps {
   readonly err: (text: string) => void;
   /** Whether `out` is a terminal, which shows colours. */
   readonly isTerminal?: boolean;
+  /** Of the terminal that `out` is, as it is now. */
+  readonly terminalSize?: () => { readonly columns: number; readonly rows: number };
   /** Of the terminal that `err` is, where a line can be written over; absent where it is none. */
   readonly errorColumns?: number;
   /** Whether what is printed is coloured: set from `isTerminal`, `--color` and `NO_COLOR` before a command runs. */

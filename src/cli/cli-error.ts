@@ -4,6 +4,8 @@ export const EXIT = {
   failed: 1,
   /** The command line says something that cannot be done. */
   usage: 2,
+  /** What was waited for had not come about when the time was up, and goes on. */
+  notReady: 3,
 } as const;
 
 /** Why a command ended. Printed as one line, and after it what to run next. */

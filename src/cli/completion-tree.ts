@@ -69,6 +69,7 @@ function completedOption(option: Option): CompletedOption {
 const OPTION_KINDS: Readonly<Record<string, ValueKind>> = {
   '--cluster': 'clusters',
   '--context': 'contexts',
+  '--entry': 'catalog',
   '--repository': 'repositories',
 };
 

@@ -30,6 +30,7 @@ process.exitCode = await servicectl(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isTerminal: process.stdout.isTTY,
+  terminalSize: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
   ...(process.stderr.isTTY ? { errorColumns: process.stderr.columns } : {}),
   interruption,
   ...(process.stdin.isTTY && process.stderr.isTTY ? { terminal: terminalOf(process.stdin, process.stderr) } : {}),

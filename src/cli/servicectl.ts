@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
 import { addAdminTokenCommands } from './admin-token-commands.ts';
+import { addAppCommands } from './app-commands.ts';
 import { addCatalogCommands } from './catalog-commands.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { addChannelCommands } from './channel-commands.ts';
@@ -15,6 +16,7 @@ import { isColoured } from './colours.ts';
 import { addCompletionCommands } from './completion-commands.ts';
 import { addContextCommands } from './context-commands.ts';
 import { takeEverywhere, type EverywhereOptions } from './everywhere-options.ts';
+import { addIntentCommands } from './intent-commands.ts';
 import { addLoginCommands } from './login-commands.ts';
 import { takeConnectionAnywhere } from './connection-anywhere.ts';
 import { addDoctorCommand } from './doctor-command.ts';
@@ -34,7 +36,7 @@ import { addSigningKeyCommands } from './signing-key-commands.ts';
 /**
  * Runs one command.
  *
- * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used
+ * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used, 3 when the time was up
  */
 export async function servicectl(args: readonly string[], given: CliDeps): Promise<number> {
   const program = new Command('servicectl');
@@ -46,7 +48,10 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
   program
     .description('installs operators and administers clusters')
     .version(`servicectl ${PROJECT_VERSION}`, '--version', 'prints the version')
-    .addHelpText('after', '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line.')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line, 3 not yet when the time was up.',
+    )
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ writeOut: deps.out, writeErr: deps.err });
@@ -55,6 +60,8 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
   addOperatorCommands(program, deps);
   addNamespaceCommands(program, deps);
   addClusterCommands(program, deps);
+  addAppCommands(program, deps);
+  addIntentCommands(program, deps);
   addCatalogCommands(program, deps);
   addChannelCommands(program, deps);
   addSigningKeyCommands(program, deps);
@@ -89,7 +96,9 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
       return EXIT.usage;
     }
     if (!(error instanceof CliError)) throw error;
-    deps.err(`servicectl: ${error.message}\n${error.next === undefined ? '' : `${error.next}\n`}`);
+    // What was printed says it all, such as a diff.
+    if (error.message !== '')
+      deps.err(`servicectl: ${error.message}\n${error.next === undefined ? '' : `${error.next}\n`}`);
     return error.exitCode;
   }
 }
