@@ -66,6 +66,20 @@ describeBrowser('the forms of the page', () => {
     expect(await button('Install').getAttribute('aria-disabled')).toBe('true');
   });
 
+  it('forgets what was wrong with an item of a list that is taken out again', async () => {
+    const valuesSchema = { type: 'object', properties: { ports: { type: 'array', items: { type: 'integer' } } } };
+    await plane.call('PUT', '/catalog/podinfo', { ...PODINFO, valuesSchema });
+    await signIn(page, plane.url, plane.token, '#/catalog/podinfo/install?cluster=prod-eu');
+    await page.getByLabel('Chart version').fill('6.5.0');
+    await button('Add to ports').click();
+    await page.getByLabel('1', { exact: false }).last().fill('http');
+    await page.getByLabel('Reason').focus();
+    await page.getByText('must be a number').waitFor();
+    await expect.poll(async () => await button('Check').getAttribute('aria-disabled')).toBe('true');
+    await button('Remove ports 1').click();
+    await expect.poll(async () => await button('Check').getAttribute('aria-disabled')).toBeNull();
+  });
+
   it('sends secret values apart, and shows them nowhere again', async () => {
     await signIn(page, plane.url, plane.token, '#/catalog/podinfo/install?cluster=prod-eu');
     await page.getByLabel('Chart version').fill('6.5.0');
@@ -110,12 +124,12 @@ describeBrowser('the forms of the page', () => {
   });
 
   it('follows the audit without loading it anew', async () => {
-    await signIn(page, plane.url, plane.token, '#/audit?kind=CatalogEntryUpdated');
+    await signIn(page, plane.url, plane.token, '#/audit?kind=ClusterCreated');
     const rows = page.getByRole('table', { name: 'Audit' }).getByRole('row');
     await expect.poll(async () => await rows.count()).toBe(2);
     await button('Follow').click();
     await page.getByText('New entries come by themselves.').waitFor();
-    await plane.call('PUT', '/catalog/other', PODINFO);
+    await plane.newCluster('prod-us');
     await expect.poll(async () => await rows.count(), { timeout: 15_000 }).toBe(3);
     expect(page.url()).toContain('follow=1');
   });

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { ArrayField, ChoiceField, Field, NumberField, ObjectField, TextField } from './field.ts';
 import { useForm } from './form-context.ts';
 import { Faults, Labelled, useFaultsAt } from './labelled.tsx';
@@ -138,13 +138,16 @@ function NumberInput({ field }: { readonly field: NumberField }): JSX.Element {
   const value = valueAt(values, field.path);
   const [typed, setTyped] = useState<string>();
   const [fault, setFault] = useState<string>();
+  const pointer = pointerOf(field.path);
+  // An item that is taken out of its list takes its fault with it.
+  useEffect(() => () => tellUnreadable(pointer, undefined), [tellUnreadable, pointer]);
   const shown = fault === undefined ? (typeof value === 'number' ? String(value) : '') : (typed ?? '');
   const change = (text: string): void => {
     const read = readNumber(text, field);
     const wrong = 'fault' in read ? read.fault : undefined;
     setTyped(text);
     setFault(wrong);
-    tellUnreadable(pointerOf(field.path), wrong);
+    tellUnreadable(pointer, wrong);
     if ('value' in read) set(field.path, read.value);
   };
   return (

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useId, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useId, useMemo, useState } from 'preact/hooks';
 import { fieldOf, type JsonSchema } from './field.ts';
 import { FieldInput } from './field-input.tsx';
 import { Form } from './form-context.ts';
@@ -44,12 +44,15 @@ export function ValuesForm(props: ValuesFormProps): JSX.Element {
   );
   const placed = useMemo(() => placeFaults(faults, places, roots), [faults, places, roots]);
 
-  const tellUnreadable = (pointer: string, fault: string | undefined): void => {
-    const next = new Map(unreadable);
-    if (fault === undefined) next.delete(pointer);
-    else next.set(pointer, fault);
-    setUnreadable(next);
-  };
+  const tellUnreadable = useCallback((pointer: string, fault: string | undefined): void => {
+    setUnreadable((before) => {
+      if (before.get(pointer) === fault) return before;
+      const next = new Map(before);
+      if (fault === undefined) next.delete(pointer);
+      else next.set(pointer, fault);
+      return next;
+    });
+  }, []);
   const isReadable = unreadable.size === 0;
   useEffect(() => {
     if (filled.isReadable !== isReadable) onChange({ ...filled, isReadable });

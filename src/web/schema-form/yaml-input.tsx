@@ -22,6 +22,9 @@ export function YamlInput({ field }: { readonly field: YamlField }): JSX.Element
     if ('value' in read && JSON.stringify(read.value) !== JSON.stringify(value)) setText(undefined);
   }, [value, yaml, text, fault]);
 
+  const pointer = pointerOf(field.path);
+  // An item that is taken out of its list takes its fault with it.
+  useEffect(() => () => tellUnreadable(pointer, undefined), [tellUnreadable, pointer]);
   const shown = text ?? yaml?.writeYaml(value) ?? '';
   const change = (next: string): void => {
     if (yaml === undefined) return;
@@ -29,7 +32,7 @@ export function YamlInput({ field }: { readonly field: YamlField }): JSX.Element
     const read = yaml.readYaml(next);
     const wrong = 'fault' in read ? read.fault : undefined;
     setFault(wrong);
-    tellUnreadable(pointerOf(field.path), wrong);
+    tellUnreadable(pointer, wrong);
     if ('value' in read) set(field.path, read.value);
   };
   return (

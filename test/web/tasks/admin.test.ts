@@ -85,7 +85,7 @@ describeBrowser('the tasks of an admin', () => {
     await replicas.fill('9');
     await replicas.press('Tab');
     await page.getByText('must be 5 or less').waitFor();
-    expect(await button('Check').getAttribute('aria-disabled')).toBe('true');
+    await expect.poll(async () => await button('Check').getAttribute('aria-disabled')).toBe('true');
     await replicas.fill('2');
     await replicas.press('Tab');
 
