@@ -54,7 +54,7 @@ export function Empty({
   );
 }
 
-export function Offline({ why }: { readonly why: string }): JSX.Element {
+function Offline({ why }: { readonly why: string }): JSX.Element {
   const { online } = useStore(connection);
   return (
     <Panel icon="offline" title="The control plane does not answer" role="alert">
@@ -71,7 +71,7 @@ export function Offline({ why }: { readonly why: string }): JSX.Element {
 }
 
 /** 403: which scope is missing is in the control plane's own words. */
-export function NoPermission({ error }: { readonly error: ApiError }): JSX.Element {
+function NoPermission({ error }: { readonly error: ApiError }): JSX.Element {
   return (
     <Panel icon="lock" title="You may not see or do this" role="alert">
       <p>{error.message}</p>

@@ -30,7 +30,7 @@ function tick(): void {
 }
 
 /** The present moment in milliseconds, again every ten seconds. */
-export const useNow = (): number => Math.max(useStore(clock), ticks.timer === undefined ? Date.now() : 0);
+const useNow = (): number => Math.max(useStore(clock), ticks.timer === undefined ? Date.now() : 0);
 
 const UNITS = [
   ['year', 31_557_600],

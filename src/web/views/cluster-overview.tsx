@@ -195,7 +195,7 @@ function Waiting({ cluster }: { readonly cluster: Cluster }): JSX.Element | null
   );
 }
 
-export function ConditionCards({ conditions }: { readonly conditions: readonly Condition[] }): JSX.Element {
+function ConditionCards({ conditions }: { readonly conditions: readonly Condition[] }): JSX.Element {
   if (conditions.length === 0) return <p class="quiet">Nothing is known of it before its operator has registered.</p>;
   const order: readonly (boolean | undefined)[] = [false, undefined, true];
   // `Disconnected` says the same as `Connected`, the other way round.
