@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addAppDiffCommand } from './app-diff-command.ts';
 import { addAppListCommands } from './app-list-commands.ts';
+import { appHint } from './app-hints.ts';
 import { appNameIn, knownAppName } from './app-name.ts';
 import { readAppOptions, withAppOptions, withResets, type AppOptions } from './app-options.ts';
 import { addAppStatusCommand } from './app-status-command.ts';
@@ -27,8 +28,8 @@ export function addAppCommands(program: Command, deps: CliDeps): void {
       }
       const { members, placeOf } = await readAppOptions(options);
       const body = { action: 'install', ...app, ...members };
-      const next = `See what the entry allows: servicectl catalog show ${options.entry}`;
-      await ask({ cluster, app, body, good: 'ready', placeOf, next }, options, deps);
+      const hint = appHint(cluster, { ...app, entry: options.entry });
+      await ask({ cluster, app, body, good: 'ready', placeOf, hint }, options, deps);
     });
 
   withAsking(withResets(withAppOptions(withConnection(apps.command('upgrade')))))
@@ -46,8 +47,8 @@ export function addAppCommands(program: Command, deps: CliDeps): void {
       }
       const app = await knownAppName(cluster, { text, namespace: options.namespace }, options, deps);
       const body = { action: 'update', ...app, ...members };
-      const next = `See how it stands: servicectl apps show ${cluster} ${app.namespace}/${app.name}`;
-      await ask({ cluster, app, body, good: 'ready', placeOf, next }, options, deps);
+      const hint = appHint(cluster, { ...app, entry: options.entry });
+      await ask({ cluster, app, body, good: 'ready', placeOf, hint }, options, deps);
     });
 
   addAppDiffCommand(apps, deps);

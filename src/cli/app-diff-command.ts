@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { AdminApiError } from './admin-client.ts';
 import { paintedDiff, tellBesides, throwIfRefused, type DryRun } from './app-dry-run.ts';
+import { appHint } from './app-hints.ts';
 import { appNameIn, appPath, knownAppName, type AppName } from './app-name.ts';
 import { readAppOptions, withAppOptions, withResets, type AppOptions } from './app-options.ts';
 import type { ListedApp } from './app-text.ts';
@@ -44,12 +45,13 @@ async function diff(cluster: string, text: string, options: DiffOptions, deps: C
       ? await knownAppName(cluster, { text, namespace: options.namespace }, options, deps)
       : appNameIn(text, options.namespace);
   const action = (await isThere(cluster, app, options, deps)) ? 'update' : 'install';
+  const hint = appHint(cluster, { ...app, entry: options.entry });
   const body = { action, ...app, ...members, dryRun: true };
   const path = `/clusters/${encodeURIComponent(cluster)}/intents`;
   const dry = await callControlPlane<DryRun>(options, deps, 'POST', path, body).catch((error: unknown) => {
-    throw withPlaces(error, { placeOf });
+    throw withPlaces(error, { placeOf }, hint);
   });
-  throwIfRefused(dry, placeOf);
+  throwIfRefused(dry, placeOf, hint);
   tellBesides(dry, deps);
   if (dry.diff === undefined) {
     const next = 'See what would be delivered: the same with servicectl apps upgrade --dry-run';

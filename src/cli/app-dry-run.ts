@@ -1,5 +1,6 @@
 import type { GivenValues } from './app-values.ts';
 import { faultText } from './app-values.ts';
+import type { Hint } from './app-hints.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import type { Paint } from './colours.ts';
@@ -26,24 +27,28 @@ export interface DryRun {
  */
 export function tellDryRun(
   answer: DryRun,
-  { placeOf }: Pick<GivenValues, 'placeOf'>,
+  { placeOf, hint }: Pick<GivenValues, 'placeOf'> & { readonly hint: Hint },
   { output }: OutputOptions,
   deps: CliDeps,
 ): void {
   if (isDocument(output)) deps.out(documentText(answer, output));
   else if (answer.violations.length === 0) deps.out(printable(answer.manifest ?? ''));
   tellBesides(answer, deps);
-  throwIfRefused(answer, placeOf);
+  throwIfRefused(answer, placeOf, hint);
 }
 
 /** @throws CliError with every violation, those of values with the place where they were said */
-export function throwIfRefused({ violations }: DryRun, placeOf: GivenValues['placeOf'], next?: string): void {
+export function throwIfRefused({ violations }: DryRun, placeOf: GivenValues['placeOf'], hint: Hint): void {
   if (violations.length === 0) return;
   const said = violations.map((violation) => {
     const by = violation.at === 'cluster' ? ' (the cluster would refuse it)' : '';
     return `${faultText(violation, placeOf)}${by}`;
   });
-  throw new CliError(EXIT.failed, printable(`it would be refused:\n${said.join('\n')}`), next);
+  throw new CliError(
+    EXIT.failed,
+    printable(`it would be refused:\n${said.join('\n')}`),
+    hint(violations.map(({ path }) => path)),
+  );
 }
 
 export function tellBesides(

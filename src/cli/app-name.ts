@@ -36,7 +36,7 @@ export async function knownAppName(
   const path = `/clusters/${encodeURIComponent(cluster)}/applications?limit=500&q=${encodeURIComponent(text)}`;
   const alike = (await listAll<ListedApp>(options, deps, path)).filter(({ name }) => name === text);
   const [one] = alike;
-  if (one !== undefined && alike.length === 1) return one;
+  if (one !== undefined && alike.length === 1) return { namespace: one.namespace, name: one.name };
   const next = `See which there are: servicectl apps list ${cluster}`;
   if (one === undefined) throw new CliError(EXIT.failed, `there is no application ${text} on cluster ${cluster}`, next);
   const where = alike.map((app) => `${app.namespace}/${app.name}`).join(', ');

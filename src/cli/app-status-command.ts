@@ -151,7 +151,7 @@ function changeLine({ state, health, version, reason, generation }: ListedApp, o
   const waits = one?.timeline === undefined ? undefined : waitingText({ items: one.timeline });
   const why = waits ?? reason;
   const head = `${state}, ${health}, ${version ?? '-'}, generation ${generation}`;
-  return oneLine(why === undefined ? head : `${head}: ${why}`);
+  return oneLine(why === undefined ? head : `${head}; ${why}`);
 }
 
 /** @throws CliError where one has failed: nothing more comes of waiting */
@@ -176,5 +176,5 @@ function notReady({ apps, one }: Looked, seconds: number): CliError {
   const what =
     late.length === 0 ? 'no application is there' : `${late.join(', ')} ${late.length === 1 ? 'is' : 'are'} not ready`;
   const waits = one?.timeline === undefined ? undefined : waitingText({ items: one.timeline });
-  return new CliError(EXIT.notReady, `${what} after ${seconds} s${waits === undefined ? '' : `: ${waits}`}`);
+  return new CliError(EXIT.notReady, `${what} after ${seconds} s${waits === undefined ? '' : `; ${waits}`}`);
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { ask, withAsking, type AskOptions } from './ask-for-app.ts';
 import { throwIfRefused, type DryRun } from './app-dry-run.ts';
+import { appHint } from './app-hints.ts';
 import { knownAppName, type AppName } from './app-name.ts';
 import { expectGeneration } from './app-options.ts';
 import type { CliDeps } from './cli-deps.ts';
@@ -34,18 +35,15 @@ export function addAppUninstallCommand(apps: Command, deps: CliDeps): void {
         ...(expectedGeneration === undefined ? {} : { expectedGeneration }),
         ...(reason === undefined ? {} : { reason }),
       };
+      const hint = appHint(cluster, app);
       if (options.dryRun !== true && options.yes !== true) {
         const path = intents(cluster);
         const dry = await callControlPlane<DryRun>(options, deps, 'POST', path, { ...body, dryRun: true });
         // Nobody is asked for what would not be done.
-        throwIfRefused(
-          dry,
-          NOWHERE.placeOf,
-          `See how it stands: servicectl apps show ${cluster} ${app.namespace}/${app.name}`,
-        );
+        throwIfRefused(dry, NOWHERE.placeOf, hint);
         await confirm(deps, options, await whatHappens(cluster, app, options, deps));
       }
-      await ask({ cluster, app, body, good: 'removed', ...NOWHERE }, options, deps);
+      await ask({ cluster, app, body, good: 'removed', ...NOWHERE, hint }, options, deps);
     });
 }
 

@@ -1,5 +1,6 @@
 import { mergeValues } from '../intent/merge-values.ts';
 import { AdminApiError } from './admin-client.ts';
+import type { Hint } from './app-hints.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { readDocumentFile, type DocumentFile } from './document-file.ts';
 import { assign, type Assignment } from './value-assignments.ts';
@@ -55,12 +56,14 @@ export async function readValues(options: ValuesOptions): Promise<GivenValues> {
 }
 
 /** A refusal by the API with every fault on a line of its own, those of values with the place where they were said. */
-export function withPlaces(error: unknown, { placeOf }: Pick<GivenValues, 'placeOf'>, next?: string): unknown {
+export function withPlaces(error: unknown, { placeOf }: Pick<GivenValues, 'placeOf'>, hint?: Hint): unknown {
   if (!(error instanceof CliError) || !(error.cause instanceof AdminApiError)) return error;
-  const { faults } = error.cause;
-  if (faults.length === 0) return next === undefined ? error : withNext(error, next);
-  const said = faults.map((fault) => faultText(fault, placeOf));
-  return new CliError(error.exitCode, said.join('\n'), next ?? error.next, { cause: error.cause });
+  const { faults, code } = error.cause;
+  const next = hint?.(
+    code === 'conflict' && faults.length === 0 ? ['/expectedGeneration'] : faults.map(({ path }) => path),
+  );
+  const said = faults.length === 0 ? error.message : faults.map((fault) => faultText(fault, placeOf)).join('\n');
+  return new CliError(error.exitCode, said, next ?? error.next, { cause: error.cause });
 }
 
 export function faultText(
@@ -69,10 +72,6 @@ export function faultText(
 ): string {
   const place = placeOf(path);
   return `${place === undefined ? '' : `${place}: `}${path === '' ? '' : `${path} `}${message}`;
-}
-
-function withNext(error: CliError, next: string): CliError {
-  return error.next === undefined ? new CliError(error.exitCode, error.message, next, { cause: error.cause }) : error;
 }
 
 function refuseBoth({ values = [], secretValues, resetSecretValues }: ValuesOptions): void {

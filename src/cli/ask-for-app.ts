@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { tellDryRun, tellWarnings, type DryRun } from './app-dry-run.ts';
+import type { Hint } from './app-hints.ts';
 import type { AppName } from './app-name.ts';
 import { withPlaces, type GivenValues } from './app-values.ts';
 import type { CliDeps } from './cli-deps.ts';
@@ -25,8 +26,7 @@ export interface AskedIntent {
   readonly body: Readonly<Record<string, unknown>>;
   readonly good: Ending;
   readonly placeOf: GivenValues['placeOf'];
-  /** What to do about a refusal. */
-  readonly next?: string;
+  readonly hint: Hint;
 }
 
 /** Adds what all take that ask for something. */
@@ -43,11 +43,11 @@ export function withAsking(command: Command): Command {
 
 /** Asks for it, or what would become of it, and follows it where that is wanted. @throws CliError */
 export async function ask(asked: AskedIntent, options: AskOptions, deps: CliDeps): Promise<void> {
-  const { cluster, app, body, good, placeOf, next } = asked;
+  const { cluster, app, body, good, placeOf, hint } = asked;
   const path = `/clusters/${encodeURIComponent(cluster)}/intents`;
   if (options.dryRun === true) {
     const dry = await send<DryRun>({ ...body, dryRun: true });
-    tellDryRun(dry, { placeOf }, options, deps);
+    tellDryRun(dry, { placeOf, hint }, options, deps);
     return;
   }
   const accepted = await send<{ readonly id: string; readonly warnings?: DryRun['warnings'] }>(body);
@@ -71,7 +71,7 @@ export async function ask(asked: AskedIntent, options: AskOptions, deps: CliDeps
     try {
       return await callControlPlane<T>(options, deps, 'POST', path, what);
     } catch (error) {
-      throw withPlaces(error, { placeOf }, next);
+      throw withPlaces(error, { placeOf }, hint);
     }
   }
 }

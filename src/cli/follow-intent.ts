@@ -66,7 +66,7 @@ export async function followIntent(
 
 function notYet(what: string, seconds: number, timeline: Timeline, next: string): CliError {
   const waits = waitingText(timeline);
-  const message = `${what} is not there after ${seconds} s, and goes on${waits === undefined ? '' : `: ${waits}`}`;
+  const message = `${what} is not there after ${seconds} s, and goes on${waits === undefined ? '' : `; ${waits}`}`;
   return new CliError(EXIT.notReady, message, next);
 }
 
@@ -77,8 +77,8 @@ function tell({ items }: Timeline, said: Set<string>, say: (text: string) => voi
     const key = state === 'current' ? `${step} ${text}` : step;
     if (said.has(key)) continue;
     said.add(key);
-    const waits = state === 'current' ? 'waiting: ' : '';
-    say(`${at ?? ''}${at === undefined ? '' : '  '}${waits}${oneLine(text)}\n`);
+    const now = state === 'current' ? (waitingText({ items }) ?? '') : oneLine(text);
+    say(`${at ?? ''}${at === undefined ? '' : '  '}${now}\n`);
   }
 }
 

@@ -46,10 +46,12 @@ function refText(ref: TimelineItem['ref']): string {
   return ref.repository === undefined ? `${ref.kind} ${id}` : `${ref.kind} ${id} in ${ref.repository}`;
 }
 
-/** What it waits for now; undefined once it has come to its end. */
+/** What comes next, or is waited for; undefined once it has come to its end. */
 export function waitingText({ items }: Pick<Timeline, 'items'>): string | undefined {
   const current = items.find(({ state }) => state === 'current');
-  return current === undefined ? undefined : oneLine(current.text);
+  if (current === undefined) return undefined;
+  const text = oneLine(current.text);
+  return text.startsWith('waits') ? text : `next: ${text}`;
 }
 
 export type Ending = 'ready' | 'removed' | 'failed' | 'superseded';
