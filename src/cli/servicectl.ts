@@ -34,17 +34,13 @@ import { addResealCommand } from './reseal-command.ts';
 import { addSigningKeyCommands } from './signing-key-commands.ts';
 
 /**
- * Runs one command.
+ * Every command with its options, such as the reference and completion show them. A tree is for one run: it keeps what it
+ * parsed.
  *
- * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used, 3 when the time was up
+ * @param note is told what was said that counts for every command
  */
-export async function servicectl(args: readonly string[], given: CliDeps): Promise<number> {
+export function commandTree(deps: CliDeps, note: (options: EverywhereOptions) => void = () => undefined): Command {
   const program = new Command('servicectl');
-  let said: EverywhereOptions = { color: 'auto', isQuiet: false };
-  const deps: CliDeps = Object.defineProperties(
-    { ...given },
-    { isColoured: { get: () => isColoured(said.color, given) }, isQuiet: { get: () => said.isQuiet } },
-  );
   program
     .description('installs operators and administers clusters')
     .version(`servicectl ${PROJECT_VERSION}`, '--version', 'prints the version')
@@ -82,8 +78,23 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
   addDoctorCommand(program, deps);
   addCompletionCommands(program, deps);
   takeConnectionAnywhere(program);
-  takeEverywhere(program, (options) => (said = options));
+  takeEverywhere(program, note);
   inherit(program);
+  return program;
+}
+
+/**
+ * Runs one command.
+ *
+ * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used, 3 when the time was up
+ */
+export async function servicectl(args: readonly string[], given: CliDeps): Promise<number> {
+  let said: EverywhereOptions = { color: 'auto', isQuiet: false };
+  const deps: CliDeps = Object.defineProperties(
+    { ...given },
+    { isColoured: { get: () => isColoured(said.color, given) }, isQuiet: { get: () => said.isQuiet } },
+  );
+  const program = commandTree(deps, (options) => (said = options));
   let failing = program;
   rememberFailing(program, (command) => (failing = command));
   try {

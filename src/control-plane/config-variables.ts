@@ -2,6 +2,15 @@ import { Type, type Static } from 'typebox';
 import { LOG_LEVELS, type LogLevel } from '../runtime/logger.ts';
 import { isServiceLink } from '../runtime/service-link.ts';
 
+/** Where a variable is not set. */
+export const CONFIG_DEFAULTS = {
+  listen: '127.0.0.1:8080',
+  dataDir: './data',
+  database: 'control-plane.db',
+  masterKey: 'master.key',
+  logLevel: 'info',
+} as const;
+
 const variable = (options: Parameters<typeof Type.String>[0]) =>
   Type.Optional(Type.String({ minLength: 1, ...options }));
 

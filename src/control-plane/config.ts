@@ -7,7 +7,7 @@ import { Secret } from '../runtime/secret.ts';
 import { DEFAULT_RATE_LIMITS, RECOVERIES_PER_REGISTRATION, type RateLimits } from './http/agent/rate-limits.ts';
 import { readClientCertificates, type ClientCertificateConfig } from './client-certificate-config.ts';
 import { ConfigError } from './config-error.ts';
-import { ConfigVariables, isForeignVariable } from './config-variables.ts';
+import { CONFIG_DEFAULTS, ConfigVariables, isForeignVariable } from './config-variables.ts';
 import { readOidc, type OidcConfig } from './oidc/oidc-config.ts';
 
 export interface ControlPlaneConfig {
@@ -55,8 +55,8 @@ const UNSPECIFIED = new Set(['0.0.0.0', '::', '[::]']);
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ControlPlaneConfig {
   const variables = readVariables(env);
-  const dataDir = resolve(variables.SERVICE_DATA_DIR ?? './data');
-  const listen = readListen(variables.SERVICE_LISTEN ?? '127.0.0.1:8080');
+  const dataDir = resolve(variables.SERVICE_DATA_DIR ?? CONFIG_DEFAULTS.dataDir);
+  const listen = readListen(variables.SERVICE_LISTEN ?? CONFIG_DEFAULTS.listen);
   if (UNSPECIFIED.has(listen.host) && variables.SERVICE_BASE_URL === undefined) {
     throw new ConfigError(
       'SERVICE_BASE_URL',
@@ -67,8 +67,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     listen,
     baseUrl: readBaseUrl(variables.SERVICE_BASE_URL),
     dataDir,
-    databaseUrl: new Secret(variables.SERVICE_DATABASE_URL ?? `sqlite:${join(dataDir, 'control-plane.db')}`),
-    masterKeyFile: resolve(variables.SERVICE_MASTER_KEY_FILE ?? join(dataDir, 'master.key')),
+    databaseUrl: new Secret(variables.SERVICE_DATABASE_URL ?? `sqlite:${join(dataDir, CONFIG_DEFAULTS.database)}`),
+    masterKeyFile: resolve(variables.SERVICE_MASTER_KEY_FILE ?? join(dataDir, CONFIG_DEFAULTS.masterKey)),
     tls: readTls(variables),
     clientCertificates: readClientCertificates(variables),
     trustedProxies: readProxies(variables.SERVICE_TRUSTED_PROXIES),
@@ -82,7 +82,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     gitAllowPrivate: variables.SERVICE_GIT_ALLOW_PRIVATE === 'true',
     catalogAllowPrivate: variables.SERVICE_CATALOG_ALLOW_PRIVATE === 'true',
     metricsPublic: variables.SERVICE_METRICS_PUBLIC === 'true',
-    logLevel: variables.SERVICE_LOG_LEVEL ?? 'info',
+    logLevel: variables.SERVICE_LOG_LEVEL ?? CONFIG_DEFAULTS.logLevel,
   };
 }
 

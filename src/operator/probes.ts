@@ -3,6 +3,7 @@ import type { Server as SecureServer } from 'node:https';
 import { CONNECTIVITY_MODES, type ConnectivityMode } from '../protocol/connectivity-mode.ts';
 import { CONNECTION_LIMITS, requestLimits, type ConnectionLimits } from './connection-limits.ts';
 import type { ContactState } from './contact.ts';
+import { metricLines } from './metrics.ts';
 import { openSharedPort } from './shared-port.ts';
 
 export interface ProbesDeps {
@@ -69,26 +70,16 @@ export function metricsText(
   const now = deps.connectivity();
   const modes = now === undefined ? [] : CONNECTIVITY_MODES.filter((mode) => mode === now.mode);
   const series = modes.flatMap((mode) =>
-    STATES.map(
-      (state) => `service_operator_connectivity{mode="${mode}",state="${state}"} ${state === now?.state ? 1 : 0}`,
-    ),
+    STATES.map((state) => [{ mode, state }, state === now?.state ? 1 : 0] as const),
   );
   const expiresAt = deps.credentialExpiresAt?.();
   return [
-    '# HELP service_operator_leader Whether this replica leads; the others stand by.',
-    '# TYPE service_operator_leader gauge',
-    `service_operator_leader ${deps.leads() ? 1 : 0}`,
-    '# HELP service_operator_connectivity Whether the control plane answers: 1 for the state that holds.',
-    '# TYPE service_operator_connectivity gauge',
-    ...series,
-    '# HELP service_operator_events_dropped_total Events that were dropped before they reached the control plane.',
-    '# TYPE service_operator_events_dropped_total counter',
-    `service_operator_events_dropped_total ${deps.droppedEvents()}`,
-    '# HELP service_operator_credential_end_seconds When the credential for the control plane ends.',
-    '# TYPE service_operator_credential_end_seconds gauge',
-    ...(expiresAt === undefined
-      ? []
-      : [`service_operator_credential_end_seconds ${Math.floor(expiresAt.getTime() / 1000)}`]),
-    '',
-  ].join('\n');
+    metricLines('service_operator_leader', [[{}, deps.leads() ? 1 : 0]]),
+    metricLines('service_operator_connectivity', series),
+    metricLines('service_operator_events_dropped_total', [[{}, deps.droppedEvents()]]),
+    metricLines(
+      'service_operator_credential_end_seconds',
+      expiresAt === undefined ? [] : [[{}, Math.floor(expiresAt.getTime() / 1000)]],
+    ),
+  ].join('');
 }

@@ -1,33 +1,11 @@
-/** HTTP status of every `error` code that either API answers with (decisions, "Errors"). */
-export const ERROR_STATUS = {
-  invalid_body: 400,
-  constraint_violated: 400,
-  missing_token: 401,
-  invalid_token: 401,
-  expired_token: 401,
-  invalid_signature: 401,
-  clock_skew: 401,
-  registration_token_used: 401,
-  registration_token_expired: 401,
-  cluster_mismatch: 403,
-  cluster_disabled: 403,
-  forbidden: 403,
-  job_not_found: 404,
-  not_found: 404,
-  not_acceptable: 406,
-  job_closed: 409,
-  result_exists: 409,
-  already_rotated: 409,
-  conflict: 409,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  internal: 500,
-  unavailable: 503,
-} as const satisfies Record<string, number>;
+import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+export type { ErrorCode };
+
+/** HTTP status of every `error` code. */
+export const ERROR_STATUS = Object.fromEntries(
+  Object.entries(ERROR_CODES).map(([code, { status }]) => [code, status]),
+) as { readonly [Code in ErrorCode]: (typeof ERROR_CODES)[Code]['status'] };
 
 /** One fault in a request: where (an RFC 6901 JSON pointer, `/values/replicas`), what, and what would be taken instead. */
 export interface Fault {

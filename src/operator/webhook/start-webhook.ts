@@ -12,6 +12,7 @@ import { backoffMs } from '../../runtime/backoff.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { inOrder } from '../cluster-choice.ts';
+import { metricLines } from '../metrics.ts';
 import { policyOf } from '../projection.ts';
 import { AdmissionServer } from './admission-server.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
@@ -120,15 +121,12 @@ export function createWebhook(deps: WebhookDeps): Webhook {
 }
 
 function metricsText({ counts }: AdmissionServer, { ends }: CertificateKeeper): string {
-  return [
-    '# HELP service_operator_admission_reviews_total Reviews by answer; unanswered ones are admitted by the API server.',
-    '# TYPE service_operator_admission_reviews_total counter',
-    ...Object.entries(counts).map(
-      ([answer, count]) => `service_operator_admission_reviews_total{answer="${answer}"} ${count}`,
-    ),
-    '# HELP service_operator_webhook_certificate_end_seconds When the served certificate ends, in seconds since 1970.',
-    '# TYPE service_operator_webhook_certificate_end_seconds gauge',
-    ...(ends === undefined ? [] : [`service_operator_webhook_certificate_end_seconds ${ends.getTime() / 1000}`]),
-    '',
-  ].join('\n');
+  const reviews = Object.entries(counts).map(([answer, count]) => [{ answer }, count] as const);
+  return (
+    metricLines('service_operator_admission_reviews_total', reviews) +
+    metricLines(
+      'service_operator_webhook_certificate_end_seconds',
+      ends === undefined ? [] : [[{}, ends.getTime() / 1000]],
+    )
+  );
 }
