@@ -65,7 +65,9 @@ const SCALE = {
 describe('a dry run', () => {
   it('of what would be accepted says so, with the manifest, and uses no number', async () => {
     const body = await dryRun(INSTALL);
-    expect(body).toEqual({ dryRun: true, violations: [], manifest: expect.any(String) });
+    expect(body).toEqual({ dryRun: true, violations: [], manifest: expect.any(String), diff: expect.any(String) });
+    const added = String(body['diff']).split('\n').slice(3);
+    expect(added.join('\n')).toBe(String(body['manifest']).replaceAll(/^(?=.)/gm, '+'));
     expect(body['manifest']).toContain('app.service.io/intent-id: int-dry-run');
     expect(body['manifest']).toContain('message: hello');
     const operation = await dryRun(SCALE);
@@ -157,6 +159,7 @@ describe('a dry run', () => {
       violations: [],
       approval: { required: expect.objectContaining({ count: 2 }), via: 'approval' },
       manifest: expect.any(String),
+      diff: expect.stringContaining('+++ b/shop/podinfo.yaml'),
     });
   });
 
