@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { ask, withAsking, type AskOptions } from './ask-for-app.ts';
-import { throwIfRefused, type DryRun } from './app-dry-run.ts';
+import { tellBesides, throwIfRefused, type DryRun } from './app-dry-run.ts';
 import { appHint } from './app-hints.ts';
 import { knownAppName, type AppName } from './app-name.ts';
 import { expectGeneration } from './app-options.ts';
@@ -9,6 +9,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { printable } from './git-views.ts';
+import { isDocument } from './output.ts';
 
 interface UninstallOptions extends AskOptions, Confirmation {
   readonly expectGeneration?: number;
@@ -36,12 +37,16 @@ export function addAppUninstallCommand(apps: Command, deps: CliDeps): void {
         ...(reason === undefined ? {} : { reason }),
       };
       const hint = appHint(cluster, app);
-      if (options.dryRun !== true && options.yes !== true) {
-        const path = intents(cluster);
-        const dry = await callControlPlane<DryRun>(options, deps, 'POST', path, { ...body, dryRun: true });
+      const isPrinted = options.dryRun === true && !isDocument(options.output);
+      if (isPrinted || (options.dryRun !== true && options.yes !== true)) {
+        const dry = await callControlPlane<DryRun>(options, deps, 'POST', intents(cluster), { ...body, dryRun: true });
         // Nobody is asked for what would not be done.
         throwIfRefused(dry, NOWHERE.placeOf, hint);
-        await confirm(deps, options, await whatHappens(cluster, app, options, deps));
+        const happens = await whatHappens(cluster, app, options, deps);
+        if (isPrinted) deps.out(`It ${happens}\n`);
+        tellBesides(dry, deps);
+        if (isPrinted) return;
+        await confirm(deps, options, happens);
       }
       await ask({ cluster, app, body, good: 'removed', ...NOWHERE, hint }, options, deps);
     });

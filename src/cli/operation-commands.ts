@@ -8,19 +8,17 @@ import { callControlPlane, withConnection, type ConnectionOptions } from './conn
 import { readDocumentFile, type DocumentFile } from './document-file.ts';
 import { followOperation } from './follow-operation.ts';
 import { printable } from './git-views.ts';
-import { listAll } from './list-all.ts';
 import { neededText } from './needed-text.ts';
+import { addOperationListCommands } from './operation-list-commands.ts';
 import { collectParameter, durationIn, targetIn, typedParameters } from './operation-parameters.ts';
-import { ENDED, OPERATION_COLUMNS, operationText, type ShownOperation } from './operation-text.ts';
-import { addOutput, documentText, isDocument, print, type OutputOptions } from './output.ts';
+import { ENDED, type ShownOperation } from './operation-text.ts';
+import { addOutput, documentText, isDocument, type OutputOptions } from './output.ts';
 import { startProgress } from './progress.ts';
 import type { ShownTemplate } from './template-commands.ts';
 
 /** Longest name of an operation. */
 const MAX_NAME = 53;
 const DEFAULT_WAIT_SECONDS = 3600;
-
-type Output = ConnectionOptions & OutputOptions;
 
 interface WaitOptions extends ConnectionOptions {
   readonly wait?: boolean;
@@ -80,28 +78,7 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
       await run(cluster, template, options, deps);
     });
 
-  addOutput(withConnection(operations.command('list')))
-    .argument('[cluster]', 'slug or id (default: all clusters)')
-    .description('prints the operations that were asked for, the newest first')
-    .action(async (cluster: string | undefined, options: Output) => {
-      const clusters = cluster === undefined ? await slugs(options, deps) : [cluster];
-      const items: ShownOperation[] = [];
-      for (const one of clusters) {
-        items.push(
-          ...(await listAll<ShownOperation>(options, deps, `/clusters/${encodeURIComponent(one)}/operations`)),
-        );
-      }
-      items.sort((a, b) => (a.requestedAt === b.requestedAt ? 0 : a.requestedAt < b.requestedAt ? 1 : -1));
-      print(deps, options, { items, columns: OPERATION_COLUMNS, nameOf: ({ id }) => id });
-    });
-
-  addOutput(withConnection(operations.command('show')))
-    .argument('<operation>', 'id of its intent; see servicectl operations list')
-    .description('prints an operation with its conditions, times and intents')
-    .action(async (id: string, options: Output) => {
-      const operation = await callControlPlane<ShownOperation>(options, deps, 'GET', at(id));
-      print(deps, options, { item: operation, text: operationText, nameOf: () => operation.id });
-    });
+  addOperationListCommands(operations, deps);
 
   withWait(withConnection(operations.command('cancel')))
     .argument('<operation>', 'id of its intent; see servicectl operations list')
@@ -231,10 +208,6 @@ async function follow(id: string, options: WaitOptions, deps: CliDeps): Promise<
   } finally {
     progress.end();
   }
-}
-
-async function slugs(options: ConnectionOptions, deps: CliDeps): Promise<readonly string[]> {
-  return (await listAll<{ readonly slug: string }>(options, deps, '/clusters')).map(({ slug }) => slug);
 }
 
 function newName(template: string, random: (n: number) => Uint8Array): string {

@@ -3,6 +3,7 @@ import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
 import { addAdminTokenCommands } from './admin-token-commands.ts';
 import { addAppCommands } from './app-commands.ts';
+import { addAuditCommands } from './audit-commands.ts';
 import { addCatalogCommands } from './catalog-commands.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { addChannelCommands } from './channel-commands.ts';
@@ -17,9 +18,13 @@ import { addCompletionCommands } from './completion-commands.ts';
 import { addContextCommands } from './context-commands.ts';
 import { takeEverywhere, type EverywhereOptions } from './everywhere-options.ts';
 import { addIntentCommands } from './intent-commands.ts';
+import { addJobCommands } from './job-commands.ts';
 import { addLoginCommands } from './login-commands.ts';
 import { takeConnectionAnywhere } from './connection-anywhere.ts';
 import { addDoctorCommand } from './doctor-command.ts';
+import { addEventCommands } from './event-commands.ts';
+import { addFilterCommands } from './filter-commands.ts';
+import { addFleetCommand } from './fleet-command.ts';
 import { addGitCommands } from './git-commands.ts';
 import { addMemberCommands } from './member-commands.ts';
 import { addMoveLayoutCommand } from './move-layout-command.ts';
@@ -31,6 +36,7 @@ import { addProposalCommands } from './proposal-commands.ts';
 import { addRecoveryKeyCommands } from './recovery-key-commands.ts';
 import { addRepositoryCommands } from './repository-commands.ts';
 import { addResealCommand } from './reseal-command.ts';
+import { addSearchCommand } from './search-command.ts';
 import { addSigningKeyCommands } from './signing-key-commands.ts';
 
 /**
@@ -58,6 +64,12 @@ export function commandTree(deps: CliDeps, note: (options: EverywhereOptions) =>
   addClusterCommands(program, deps);
   addAppCommands(program, deps);
   addIntentCommands(program, deps);
+  addJobCommands(program, deps);
+  addEventCommands(program, deps);
+  addAuditCommands(program, deps);
+  addFleetCommand(program, deps);
+  addSearchCommand(program, deps);
+  addFilterCommands(program, deps);
   addCatalogCommands(program, deps);
   addChannelCommands(program, deps);
   addSigningKeyCommands(program, deps);
@@ -86,7 +98,8 @@ export function commandTree(deps: CliDeps, note: (options: EverywhereOptions) =>
 /**
  * Runs one command.
  *
- * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used, 3 when the time was up
+ * @returns the exit status: 0, 1 when a control plane or a cluster refused, 2 for a command line that cannot be used,
+ *   3 when the time was up
  */
 export async function servicectl(args: readonly string[], given: CliDeps): Promise<number> {
   let said: EverywhereOptions = { color: 'auto', isQuiet: false };
