@@ -143,7 +143,8 @@ describe('several who write at once over PostgreSQL', () => {
     await early.query('BEGIN');
     await insert(early, 'early');
     await insert(late, 'late');
-    await log.turn();
+    expect(await log.turn()).toBe(true);
+    expect(log.settled).toBe(from);
     await early.query('ROLLBACK');
     await takesTurnsUntil(log, from, ['late']);
   });
