@@ -104,7 +104,7 @@ describe('admin tokens', () => {
     const [status, token] = await run('create', 'ops', '--role', 'ops', '--role', 'security', '--expires-in', '12h');
     expect([status, token]).toEqual([0, expect.stringMatching(/^svcadm_\S+\n$/)]);
     const [, list] = await run('list');
-    expect(list).toMatch(/^ops +ops,security +\S+ +\S+$/m);
+    expect(list).toMatch(/^ops +- +admin +ops,security +\S+ +\S+ +-$/m);
     expect(list).not.toContain(token.trim());
     expect(await run('create', 'x', '--expires-in', 'soon')).toEqual([2, expect.stringContaining('12h')]);
     expect(await run('delete', 'ops')).toEqual([2, expect.stringContaining('nothing was done')]);
