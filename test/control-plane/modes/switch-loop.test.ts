@@ -191,7 +191,7 @@ describe('a switch', () => {
     await world.inContact(1, loop, id);
     expect((await world.row(id)).state).toBe('fencing');
     await world.store.write(async (trx) => {
-      for (const table of ['mode_handovers', 'mode_switches', 'push_credentials', 'intents'] as const) {
+      for (const table of ['mode_handovers', 'mode_switches', 'push_credentials', 'intents', 'applications'] as const) {
         await trx.deleteFrom(table).where('cluster_id', '=', CLUSTER).execute();
       }
       await trx.deleteFrom('clusters').where('id', '=', CLUSTER).execute();
