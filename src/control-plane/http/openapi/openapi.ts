@@ -52,8 +52,9 @@ declare module 'fastify' {
 }
 
 /**
- * `GET /openapi.json`: the document of the routes that are added after this, made from their own schemas when the server is
- * ready, and sent as it then is. A route with `hide: true` in its schema is no part of the API.
+ * `GET /openapi.json`: the document of the routes that are added after this, made from their own schemas when it is first
+ * asked for (a start does not wait for it), and sent as it then is. A route with `hide: true` in its schema is no part of
+ * the API.
  */
 export function openApiRoute(app: HttpServer): void {
   const answersOf = new Map<string, NamedResponses>();
@@ -76,11 +77,8 @@ export function openApiRoute(app: HttpServer): void {
   app.register(async (scope: HttpServer) => {
     let file: ReturnType<typeof asFile> | undefined;
     let compressed: Buffer | undefined;
-    scope.addHook('onReady', async () => {
-      file = asFile(documentOf());
-    });
     scope.get('/openapi.json', { schema: OWN_SCHEMA }, async (request, reply) => {
-      if (file === undefined) throw new Error('the server is not ready');
+      file ??= asFile(documentOf());
       reply.header('etag', file.tag).header('cache-control', 'no-cache').header('vary', 'accept-encoding');
       // Of tags with commas between them, weak ones too.
       if (request.headers['if-none-match']?.includes(file.tag) === true) return await reply.code(304).send();
