@@ -1,9 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { manifestText } from '../src/intent/manifest-text.ts';
 import { customResourceDefinition } from '../src/resources/crd.ts';
 import { RESOURCE_DEFINITIONS } from '../src/resources/resource-definitions.ts';
+import { bringAbout } from './generated-files.ts';
 
 /** The plain definitions, which every server takes, and the same with the rules in CEL. */
 const FOLDERS = [
@@ -29,47 +29,14 @@ function generated(): Map<string, string> {
   );
 }
 
-function existing(directory: string): Map<string, string> {
-  const names = FOLDERS.flatMap(({ folder }) =>
-    readdirSync(join(directory, folder), { withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.yaml'))
-      .map((entry) => join(folder, entry.name)),
-  );
-  return new Map(names.map((name) => [name, readFileSync(join(directory, name), 'utf8')]));
-}
-
-function differences(wanted: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): string[] {
-  const names = [...new Set([...wanted.keys(), ...found.keys()])].sort();
-  return names.flatMap((name) => {
-    const [want, have] = [wanted.get(name), found.get(name)];
-    if (want === have) return [];
-    if (have === undefined) return [`${name}: missing`];
-    if (want === undefined) return [`${name}: belongs to no resource`];
-    const [wantLines, haveLines] = [want.split('\n'), have.split('\n')];
-    const at = wantLines.findIndex((line, index) => line !== haveLines[index]);
-    const line = at === -1 ? wantLines.length : at;
-    return [`${name}:${line + 1}: has '${haveLines[line] ?? ''}', generated is '${wantLines[line] ?? ''}'`];
-  });
-}
-
 function main(args: readonly string[]): number {
   const place = args.indexOf('--directory');
   const directory = (place === -1 ? undefined : args[place + 1]) ?? fileURLToPath(new URL('../crds', import.meta.url));
-  for (const { folder } of FOLDERS) mkdirSync(join(directory, folder), { recursive: true });
-  const wanted = generated();
-  const found = existing(directory);
-  const drift = differences(wanted, found);
-  if (args.includes('--check')) {
-    for (const line of drift) console.error(`crds/${line}`);
-    if (drift.length > 0) console.error('Run `npm run generate` and commit crds/.');
-    return drift.length > 0 ? 1 : 0;
-  }
-  for (const [name, text] of wanted) writeFileSync(join(directory, name), text);
-  for (const name of found.keys()) {
-    if (!wanted.has(name)) rmSync(join(directory, name));
-  }
-  console.log(drift.length === 0 ? 'crds/ is up to date' : `crds/: ${drift.length} files written`);
-  return 0;
+  const folders = FOLDERS.map(({ folder }) => folder);
+  return bringAbout(
+    { name: 'crds', directory, folders, ending: '.yaml', wanted: generated() },
+    args.includes('--check'),
+  );
 }
 
 process.exitCode = main(process.argv.slice(2));

@@ -19,6 +19,7 @@ import { assertDeliverable, generationIsAsExpected, intentViolations } from './i
 import type { MasterKey } from './master-key.ts';
 import { keysAreOlder, sealSecretValues, valuesToStore, type Sealing } from './seal-secret-values.ts';
 import { appendAudit } from './store/audit.ts';
+import type { AuditKind } from './store/audit-kinds.ts';
 import { findCatalogEntry, type StoredCatalogEntry } from './store/catalog-entries.ts';
 import { findCluster } from './store/clusters.ts';
 import { insertIntent, lastIntentOf, targetKindOf } from './store/intents.ts';
@@ -37,7 +38,7 @@ import type { Wakeups } from './wakeups.ts';
 const MAX_TRIES = 5;
 
 /** How each action is named in the audit. */
-const AUDIT_KINDS: Readonly<Record<IntentAction, string>> = {
+const AUDIT_KINDS: Readonly<Record<IntentAction, AuditKind>> = {
   install: 'Deploy',
   update: 'AppUpdate',
   uninstall: 'AppUninstall',

@@ -3,15 +3,10 @@ import { once } from 'node:events';
 import { systemClock } from '../runtime/clock.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { answerArguments } from '../runtime/program-arguments.ts';
-import { ConfigVariables } from './config-variables.ts';
 import { readConfig } from './config.ts';
+import { CONTROL_PLANE_PROGRAM } from './program.ts';
 import { startControlPlane } from './start-control-plane.ts';
 
-const PROGRAM = {
-  name: 'service-control-plane',
-  summary: 'Takes intents, delivers them to clusters, and says what became of them.',
-  variables: Object.keys(ConfigVariables.properties),
-};
 /** Nothing was started: the message says what to change. */
 const EXIT_NOT_STARTED = 2;
 /** It ran and met a fault that it should have survived. */
@@ -20,7 +15,7 @@ const EXIT_FAILED = 1;
 const EXIT_KILLED = 130;
 
 async function main(): Promise<number> {
-  const answer = answerArguments(PROGRAM, process.argv.slice(2));
+  const answer = answerArguments(CONTROL_PLANE_PROGRAM, process.argv.slice(2));
   if (answer !== undefined) {
     process[answer.stream].write(answer.text);
     return answer.exitCode;

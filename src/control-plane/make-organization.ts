@@ -6,6 +6,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { isEverything } from './store/administrators.ts';
 import type { AdminIdentity } from './store/admin-tokens.ts';
+import type { AuditKind } from './store/audit-kinds.ts';
 import { appendAudit } from './store/audit.ts';
 import type { Store } from './store/open-store.ts';
 import { DEFAULT_ORGANIZATION, ensureOrganization, findOrganizationNamed, PROJECTIONS } from './store/organizations.ts';
@@ -141,7 +142,7 @@ async function audit(
   organizationId: string,
   { name: actor, organization }: AdminIdentity,
   at: string,
-  kind: string,
+  kind: AuditKind,
   summary: string,
 ): Promise<void> {
   // In the other organization's audit that name would be somebody else's.

@@ -1,4 +1,5 @@
 import { appendAudit } from './store/audit.ts';
+import type { AuditKind } from './store/audit-kinds.ts';
 import type { Store } from './store/open-store.ts';
 import type { RefusalOwner } from './store/refusal-owners.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -21,7 +22,7 @@ export class RefusalAudit {
   async record(
     owner: RefusalOwner,
     entry: {
-      readonly kind: string;
+      readonly kind: AuditKind;
       readonly summary: string;
       readonly reason: string;
       /** Default: `agent`. */

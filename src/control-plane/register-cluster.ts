@@ -10,6 +10,7 @@ import type { ClientAuthority } from './client-authority.ts';
 import type { RefusalAudit } from './refusal-audit.ts';
 import type { MasterKey } from './master-key.ts';
 import { insertAgentCredential, revokeAgentCredentials } from './store/agent-credentials.ts';
+import type { AuditKind } from './store/audit-kinds.ts';
 import { appendAudit } from './store/audit.ts';
 import { activateCluster, findCluster, raiseConfigRevision } from './store/clusters.ts';
 import { offerAgain } from './store/jobs.ts';
@@ -47,7 +48,7 @@ interface Made {
 
 type Attempt =
   | Registration
-  | { readonly refusal: AppError; readonly audit?: { readonly kind: string; readonly summary: string } };
+  | { readonly refusal: AppError; readonly audit?: { readonly kind: AuditKind; readonly summary: string } };
 
 /**
  * Registration of a cluster: Pending → Active, or Active anew. One transaction holds the use of the token, the binding to

@@ -1,23 +1,18 @@
 import { systemClock } from '../runtime/clock.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { answerArguments } from '../runtime/program-arguments.ts';
-import { readConfig, VARIABLE_NAMES } from './config.ts';
+import { readConfig } from './config.ts';
+import { OPERATOR_PROGRAM } from './program.ts';
 import { registerCommand } from './register-command.ts';
 import { startOperator } from './start-operator.ts';
 
-const PROGRAM = {
-  name: 'service-operator',
-  summary: 'Brings about in its cluster what the control plane delivers, and reports what became of it.',
-  commands: ['register --help    give a registration token to the operator that runs in this cluster'],
-  variables: VARIABLE_NAMES,
-};
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Runs until told to stop; the exit status: 0 after a signal, 1 after a fault, 2 where it could not start. */
 async function main(): Promise<number> {
   const [command, ...rest] = process.argv.slice(2);
   if (command === 'register') return await register(rest);
-  const answer = answerArguments(PROGRAM, process.argv.slice(2));
+  const answer = answerArguments(OPERATOR_PROGRAM, process.argv.slice(2));
   if (answer !== undefined) {
     process[answer.stream].write(answer.text);
     return answer.exitCode;

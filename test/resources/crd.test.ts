@@ -240,7 +240,7 @@ describe('generate-crds', () => {
       expect(lines).toEqual([
         `crds/${changed}:17: has '  scope: Cluster', generated is '  scope: Namespaced'`,
         `crds/${missing}: missing`,
-        'crds/zz.yaml: belongs to no resource',
+        'crds/zz.yaml: belongs to no definition',
         'Run `npm run generate` and commit crds/.',
       ]);
     } finally {

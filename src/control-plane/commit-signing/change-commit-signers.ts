@@ -5,6 +5,7 @@ import { AppError } from '../../protocol/app-error.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { AdminIdentity } from '../store/admin-tokens.ts';
 import { appendAudit } from '../store/audit.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import {
   insertCommitSigningKey,
   listCommitSigningKeys,
@@ -126,7 +127,7 @@ export async function revokeCommitSigner(
 interface Changed {
   readonly row: CommitSigningKeyRow;
   /** Of the audit entry; absent when nothing was changed. */
-  readonly kind?: string;
+  readonly kind?: AuditKind;
   readonly summary?: string;
 }
 

@@ -143,7 +143,7 @@ async function tell(
   trx: Kysely<Database>,
   row: RepositoryRow,
   news: {
-    readonly reason: string;
+    readonly reason: typeof CREDENTIAL_EXPIRES | typeof PROBE_CHANGED;
     readonly summary: string;
     readonly at: string;
     readonly identity: readonly unknown[];

@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { gitSettingsOf } from './git-settings.ts';
 import { appendAudit } from '../store/audit.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import type { ClusterDirectory } from '../store/clusters.ts';
 import type { Store } from '../store/open-store.ts';
 import { deliverAgain, writtenIntents, type WrittenIntent } from '../store/written-files.ts';
@@ -119,7 +120,7 @@ export class OutsideChanges {
       const [lost, edited] = [changes.filter(isLost), changes.filter((change) => !isLost(change))];
       const wanted = [...lost, ...(restores ? edited : [])].map(({ intent }) => intent);
       const again = new Set((await deliverAgain(trx, wanted)).map(({ id }) => id));
-      const note = async (kind: string, what: string, some: readonly Changed[], becomes: string): Promise<void> => {
+      const note = async (kind: AuditKind, what: string, some: readonly Changed[], becomes: string): Promise<void> => {
         if (some.length === 0) return;
         const summary = `${what}: ${listed(some)}; ${becomes}, as the control plane sees it`;
         await appendAudit(trx, {

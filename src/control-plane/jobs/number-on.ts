@@ -4,6 +4,7 @@ import { intentIdempotencyKey } from '../../intent/intent-key.ts';
 import type { IntentRecord } from '../../intent/intent-record.ts';
 import { isLaterIntent } from '../../resources/intent-ids.ts';
 import { appendAudit } from '../store/audit.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import type { Store } from '../store/open-store.ts';
 import { overtakenIntents, type OvertakenIntent } from '../store/reported-generations.ts';
 import { noteIntents } from '../store/changes.ts';
@@ -71,7 +72,13 @@ async function numberAbove(trx: Kysely<Database>, { intent, reported }: Overtake
   await tell(trx, intent, at, 'IntentNumberedOn', reason);
 }
 
-async function tell(trx: Kysely<Database>, intent: IntentRow, at: string, kind: string, reason: string): Promise<void> {
+async function tell(
+  trx: Kysely<Database>,
+  intent: IntentRow,
+  at: string,
+  kind: AuditKind,
+  reason: string,
+): Promise<void> {
   await appendAudit(trx, {
     organizationId: intent.organization_id,
     at,

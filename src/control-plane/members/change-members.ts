@@ -6,6 +6,7 @@ import { scopesOf, type AccessRole } from '../access.ts';
 import { CONFIGURED_ADMIN, FIRST_ADMIN } from '../first-start.ts';
 import { findAdminToken, type AdminIdentity } from '../store/admin-tokens.ts';
 import { keepAdministrator } from '../store/administrators.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import { appendAudit } from '../store/audit.ts';
 import { deleteMember, findMember, memberScopes } from '../store/members.ts';
 import type { Store } from '../store/open-store.ts';
@@ -197,7 +198,7 @@ async function audit(
   trx: Kysely<Database>,
   { organization, name: actor }: AdminIdentity,
   at: string,
-  kind: string,
+  kind: AuditKind,
   summary: string,
 ): Promise<void> {
   await appendAudit(trx, { organizationId: organization.id, at, source: 'user', kind, actor, summary });

@@ -7,6 +7,7 @@ import type { AccessRole, Scope } from '../access.ts';
 import { CONFIGURED_ADMIN } from '../first-start.ts';
 import { deleteAdminToken, findAdminToken, scopesOfToken, type AdminIdentity } from '../store/admin-tokens.ts';
 import { keepAdministrator } from '../store/administrators.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import { appendAudit } from '../store/audit.ts';
 import { findMember } from '../store/members.ts';
 import { lockOrganization } from '../store/organizations.ts';
@@ -136,7 +137,7 @@ async function audit(
   trx: Kysely<Database>,
   { organization, name: actor }: AdminIdentity,
   at: string,
-  kind: string,
+  kind: AuditKind,
   summary: string,
 ): Promise<void> {
   await appendAudit(trx, { organizationId: organization.id, at, source: 'user', kind, actor, summary });

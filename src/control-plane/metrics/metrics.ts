@@ -2,7 +2,7 @@
 const WAITS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 const CALLS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-interface MetricDefinition {
+export interface MetricDefinition {
   readonly kind: 'gauge' | 'counter' | 'histogram';
   readonly help: string;
   readonly labels: readonly string[];
@@ -11,7 +11,7 @@ interface MetricDefinition {
   readonly isOfDatabase?: true;
 }
 
-/** Every metric of the control plane but those of Node itself. docs/metrics.md is made from it. */
+/** Every metric of the control plane but those of Node itself. docs/reference/metrics.md is made from it. */
 export const METRICS = {
   service_build_info: { kind: 'gauge', help: 'Always 1; the version is in its label.', labels: ['version'] },
   service_database_up: {
@@ -97,12 +97,3 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS;
 export type MetricLabels<Name extends MetricName> = Readonly<Record<(typeof METRICS)[Name]['labels'][number], string>>;
-
-/** The table of docs/metrics.md. */
-export function metricsTable(): string {
-  const rows = Object.entries<MetricDefinition>(METRICS).map(
-    ([name, { kind, help, labels, isOfDatabase }]) =>
-      `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help}${isOfDatabase === true ? ' Of the whole installation.' : ''} |`,
-  );
-  return ['| Name | Kind | Labels | What it says |', '| --- | --- | --- | --- |', ...rows].join('\n');
-}

@@ -1,5 +1,7 @@
 import type { Insertable, Kysely } from 'kysely';
 import type { ResourceRef } from '../../protocol/condition.ts';
+import type { EventKind } from '../../protocol/event.ts';
+import type { AuditKind } from './audit-kinds.ts';
 import { noteChange, type Change, type ChangeResource } from './changes.ts';
 import type { AuditRow, Database } from './schema.ts';
 
@@ -8,7 +10,7 @@ export interface AuditEntry {
   readonly organizationId: string;
   readonly at: string;
   readonly source: 'agent' | 'user';
-  readonly kind: string;
+  readonly kind: AuditKind | EventKind;
   readonly clusterId?: string;
   /** Who, for `user`. */
   readonly actor?: string;

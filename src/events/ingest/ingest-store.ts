@@ -1,5 +1,5 @@
 import type { ResourceRef } from '../../protocol/condition.ts';
-import type { AgentEvent } from '../../protocol/event.ts';
+import type { AgentEvent, EventKind } from '../../protocol/event.ts';
 import type { ChannelNews } from './channel-news.ts';
 
 /** An event as it is recorded. */
@@ -18,7 +18,7 @@ export interface FoldedCondition {
 }
 
 export interface AgentAuditEntry {
-  readonly kind: string;
+  readonly kind: EventKind | 'ApprovalRefused';
   readonly summary: string;
   readonly reason?: string;
   readonly eventSeq: number;

@@ -5,6 +5,7 @@ import { AppError } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
 import { Secret } from '../../../runtime/secret.ts';
 import { appendAudit } from '../../store/audit.ts';
+import type { AuditKind } from '../../store/audit-kinds.ts';
 import { MAX_QUEUED, queueLengths, type ChannelWebhookRowRead } from '../../store/channel-outbox.ts';
 import { deleteWebhook, enableWebhook, listWebhooks } from '../../store/channel-webhooks.ts';
 import type { Database } from '../../store/schema.ts';
@@ -166,7 +167,7 @@ async function audit(
   trx: Kysely<Database>,
   deps: Pick<AdminDeps, 'clock'>,
   request: FastifyRequest,
-  kind: string,
+  kind: AuditKind,
   summary: string,
 ): Promise<void> {
   const { organization, name: actor } = adminOf(request);

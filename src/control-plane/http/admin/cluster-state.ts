@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { AppError } from '../../../protocol/app-error.ts';
 import { askForRotation, revokeAgentCredentials } from '../../store/agent-credentials.ts';
 import { appendAudit } from '../../store/audit.ts';
+import type { AuditKind } from '../../store/audit-kinds.ts';
 import { changeCluster, expireRegistrationTokens } from '../../store/cluster-admin.ts';
 import { raiseConfigRevision } from '../../store/clusters.ts';
 import { revokeGitCredentialsOf } from '../../store/git-credentials.ts';
@@ -22,7 +23,7 @@ interface StateChange {
   /** In the document of the API. */
   readonly operationId: string;
   readonly title: string;
-  readonly auditKind: string;
+  readonly auditKind: AuditKind;
   readonly summary: string;
   /** Whether the cluster is in that state already: then nothing is written. */
   readonly isDone: (cluster: ClusterRow) => boolean;
