@@ -78,3 +78,17 @@ test('takes an edit of a cluster that has called meanwhile', async () => {
     200,
   );
 });
+
+test('carries out nothing under a condition where there is no tag that could meet it', async () => {
+  const { body } = await plane.call('POST', '/admin-tokens', { name: 'conditional', expiresInSeconds: 600 });
+  for (const [method, path, header] of [
+    ['DELETE', '/admin-tokens/conditional', 'if-match'],
+    ['POST', '/clusters/prod-eu/disable', 'if-match'],
+    ['POST', '/clusters/prod-eu/disable', 'if-none-match'],
+  ] as const) {
+    const refused = await call(method, path, { [header]: '"AAAAAAAAAAAAAAAA.AAAAAAAAAAAAAAAA"' });
+    expect([path, refused.status, refused.body['error']]).toEqual([path, 412, 'precondition_failed']);
+  }
+  expect((await plane.call('GET', '/me', undefined, { token: String(body['token']) })).status).toBe(200);
+  expect((await plane.call('GET', '/clusters/prod-eu')).body).not.toHaveProperty('disabledAt');
+});

@@ -126,3 +126,17 @@ test('forgets a key after a day', async () => {
   expect(answer.status).toBe(200);
   expect(answer.headers.get('idempotent-replayed')).toBeNull();
 });
+
+test('gives the answer of a token to no other token of that name, nor to one that may do less', async () => {
+  const ask = async (name: string, scopes?: readonly string[]): Promise<string> => {
+    const body = { name, member: 'anna', ...(scopes === undefined ? {} : { scopes }) };
+    return String((await plane.call('POST', '/admin-tokens', body)).body['token']);
+  };
+  expect((await plane.call('POST', '/members', { name: 'anna', access: ['admin'] })).status).toBe(201);
+  const [whole, limited] = [await ask('anna-all'), await ask('anna-some', ['read', 'organization'])];
+  const made = await post('/admin-tokens', { name: 'root2' }, 'k1', whole);
+  expect(made.status).toBe(201);
+  const replayed = await post('/admin-tokens', { name: 'root2' }, 'k1', limited);
+  expect(replayed).toMatchObject({ status: 409, body: { error: 'conflict' } });
+  expect(JSON.stringify(replayed.body)).not.toContain('svcadm_');
+});

@@ -138,3 +138,21 @@ test('ends every stream at once when the server closes', async () => {
   expect(await ended).toBeLessThan(2000);
   expect(performance.now() - began).toBeLessThan(2900);
 });
+
+test('leaves others their streams, however many tokens one organization has', async () => {
+  const admin = plane.addOrganization('crowd');
+  const tokens = [admin];
+  for (let count = 1; count < 8; count += 1) {
+    const { body } = await plane.call('POST', '/admin-tokens', { name: `crowd-${count}` }, { token: admin });
+    tokens.push(String(body['token']));
+  }
+  await using held = new AsyncDisposableStack();
+  const statuses: number[] = [];
+  for (let count = 0; count < 256; count += 1) {
+    const token = tokens[count % tokens.length] ?? admin;
+    statuses.push(held.use(await Follower.open(plane, '', { token })).status);
+  }
+  expect(statuses.filter((status) => status === 200)).toHaveLength(250);
+  expect(new Set(statuses.slice(250))).toEqual(new Set([429]));
+  expect(held.use(await Follower.open(plane)).status).toBe(200);
+});

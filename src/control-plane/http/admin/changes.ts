@@ -11,8 +11,9 @@ import type { AdminDeps } from './admin-deps.ts';
 import { adminOf, authenticateAdmin } from './authenticate.ts';
 import { requireClusterId } from './named-cluster.ts';
 
-/** Streams of one name, as many tabs and terminals, and of all together. */
+/** Streams of one name, as many tabs and terminals, of one organization, so that none takes those of all, and of all. */
 const MAX_OF_ONE = 32;
+const MAX_OF_ORGANIZATION = 250;
 const MAX_STREAMS = 1000;
 
 const ChangesQuery = Type.Object(
@@ -58,13 +59,16 @@ export function changeRoutes(app: HttpServer, deps: AdminDeps): void {
     const followed = await readFollowed(deps, request, request.query);
     const key = `${admin.organization.id}/${admin.name}`;
     const own = streams.get(key) ?? 0;
-    if (own >= MAX_OF_ONE || total >= MAX_STREAMS) {
-      const whose = own >= MAX_OF_ONE ? `${admin.name} has ${own}` : `there are ${total}`;
+    const all = streams.get(admin.organization.id) ?? 0;
+    if (own >= MAX_OF_ONE || all >= MAX_OF_ORGANIZATION || total >= MAX_STREAMS) {
+      const isFull = all >= MAX_OF_ORGANIZATION;
+      const whose = own >= MAX_OF_ONE ? `${admin.name} has ${own}` : `there are ${isFull ? all : total}`;
       throw new AppError('rate_limited', `${whose} open streams of changes, which is as many as there may be`, {
         retryAfterSeconds: 15,
       });
     }
-    streams.set(key, own + 1);
+    const held = [key, admin.organization.id];
+    for (const one of held) streams.set(one, (streams.get(one) ?? 0) + 1);
     total += 1;
     const gone = new AbortController();
     const mayGoOn = async (): Promise<boolean> => {
@@ -83,9 +87,11 @@ export function changeRoutes(app: HttpServer, deps: AdminDeps): void {
     reply.raw.once('close', () => gone.abort(new Error('the client has gone')));
     body.once('close', () => {
       total -= 1;
-      const left = (streams.get(key) ?? 1) - 1;
-      if (left === 0) streams.delete(key);
-      else streams.set(key, left);
+      for (const one of held) {
+        const left = (streams.get(one) ?? 1) - 1;
+        if (left === 0) streams.delete(one);
+        else streams.set(one, left);
+      }
     });
     return await reply
       .header('content-type', 'text/event-stream')

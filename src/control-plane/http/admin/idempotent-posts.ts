@@ -71,7 +71,7 @@ export function idempotentPosts(scope: HttpServer, deps: Deps): void {
     if (known.request_hash !== claim.request_hash) {
       throw new AppError(
         'conflict',
-        'this Idempotency-Key was used for another request; take a new one for each request that is not the same again',
+        'this Idempotency-Key was used for another request, or by another token; take a new one for each request that is not the same again',
       );
     }
     if (known.answer_sealed === null) throw unanswered(known, now);
@@ -159,9 +159,14 @@ function keyOf(request: FastifyRequest, prefix: string): RequestKey | undefined 
   return { organization_id: organization.id, actor, request_key: header };
 }
 
-/** Keyed: a body may hold a secret, which a plain hash would let be guessed. */
+/**
+ * Keyed: a body may hold a secret, which a plain hash would let be guessed. The same by another token, or by one that may do
+ * less, is another request: an answer may hold a token that this one could not have made.
+ */
 function hashOf(request: FastifyRequest, masterKey: Pick<MasterKey, 'derive'>): string {
-  const text = canonicalJson({ method: request.method, url: request.url, body: request.body ?? null });
+  const { tokenHash, scopes } = adminOf(request);
+  const by = { tokenHash, scopes: [...scopes].sort() };
+  const text = canonicalJson({ method: request.method, url: request.url, body: request.body ?? null, by });
   return createHmac('sha256', masterKey.derive('request-answers')).update(text, 'utf8').digest('hex');
 }
 

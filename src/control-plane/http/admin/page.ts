@@ -30,7 +30,7 @@ export interface PageRequest {
 
 /**
  * @param list what the key ends with besides, where lists of other things have keys of the same shape
- * @param shape one letter a part of the key: `s` text, `n` number
+ * @param shape one letter a part of the key: `s` text, `n` whole number
  * @throws AppError `constraint_violated` for a cursor that is not one of this list
  */
 export function readPage(query: PageQuery, shape: string, list?: string): PageRequest {
@@ -42,7 +42,7 @@ export function readPage(query: PageQuery, shape: string, list?: string): PageRe
   const fits =
     isOfList &&
     after?.length === shape.length &&
-    after.every((part, index) => typeof part === (shape[index] === 'n' ? 'number' : 'string'));
+    after.every((part, index) => (shape[index] === 'n' ? Number.isSafeInteger(part) : typeof part === 'string'));
   if (after === undefined || !fits) {
     throw refusal([{ path: '/cursor', message: 'is not a cursor of this list; take nextCursor of an earlier page' }]);
   }

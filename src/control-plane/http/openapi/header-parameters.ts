@@ -16,6 +16,7 @@ const IDEMPOTENCY_KEY = header(
   'Idempotency-Key',
   'The same request under the same key is carried out once, and answered again as it was the first time.',
 );
+const LAST_EVENT_ID = header('Last-Event-ID', 'The id of the last event that was seen: the stream goes on behind it.');
 const IF_NONE_MATCH = header('If-None-Match', TAG);
 const IF_MATCH = header('If-Match', `${TAG} The change is refused (412) where something else is there by now.`);
 
@@ -29,5 +30,6 @@ export function headerParameters(
   const ofReads = method === 'get' && isTagged ? [IF_NONE_MATCH] : [];
   if (!path.startsWith(`${ADMIN_PREFIX}/`)) return ofReads;
   const ofWrites = isTagged && ['put', 'patch', 'delete'].includes(method) ? [IF_MATCH] : [];
-  return [ORGANIZATION, ...ofReads, ...ofWrites, ...(method === 'post' ? [IDEMPOTENCY_KEY] : [])];
+  const ofStreams = path === `${ADMIN_PREFIX}/changes` ? [LAST_EVENT_ID] : [];
+  return [ORGANIZATION, ...ofStreams, ...ofReads, ...ofWrites, ...(method === 'post' ? [IDEMPOTENCY_KEY] : [])];
 }
