@@ -12,7 +12,7 @@ export function appHint(
 ): Hint {
   const hints: readonly (readonly [path: RegExp, next: string])[] = [
     [
-      /^\/(catalogEntry|namespace|targetNamespace)/,
+      /^\/(catalogEntry|namespace|targetNamespace|dependsOn)/,
       `See what the cluster allows: servicectl clusters show ${cluster} -o yaml; to allow more: servicectl clusters update ${cluster} --help`,
     ],
     [/^\/chartVersion/, `See which there are: servicectl catalog versions ${entry ?? 'ENTRY'}`],
