@@ -20,6 +20,8 @@ const OVER_POSTGRES = {
 };
 
 export default defineConfig({
+  // As Node.js runs it: tsconfig.json's target would have `using` rewritten into calls of a package that is not there.
+  oxc: { target: 'esnext' },
   test: {
     // These need images that were built, and an engine: npm run test:images.
     exclude: ['**/node_modules/**', 'test/images/**'],
