@@ -195,7 +195,7 @@ export class RunningControlPlane implements AsyncDisposable {
         if (body['state'] !== state) throw new Error(`intent ${id} is ${JSON.stringify(body)}`);
         return body;
       },
-      { timeout: 10_000, interval: 10 },
+      { timeout: 30_000, interval: 10 },
     );
   }
 

@@ -106,7 +106,7 @@ export class OperatorWorld implements AsyncDisposable {
           found = findCondition((await this.read(name)).status?.conditions, type);
           return found === undefined ? undefined : { status: found.status, reason: found.reason };
         },
-        { timeout: 15_000, interval: 10 },
+        { timeout: 30_000, interval: 10 },
       )
       .toEqual({ status, reason });
     if (found === undefined) throw new Error('unreachable');
