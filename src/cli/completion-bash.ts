@@ -20,7 +20,7 @@ ${commands.flatMap(optionCases).join('')}  *) values='' ;;
 
 _servicectl() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" path='' word='' commands='' options='' valued='' arguments='' values='' pending=''
-  local i=1 place=1
+  local i=1 place=1 name=''
   local connection
   connection=()
   [ "$cur" = '=' ] && cur=''
@@ -69,8 +69,20 @@ _servicectl() {
   fi
   case "$values" in
   -) COMPREPLY=() ;;
-  @files) COMPREPLY=($(compgen -f -- "$cur")) ;;
-  @*) COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" __complete "\${values#@}" "$cur" "\${connection[@]}" 2>/dev/null)" -- "$cur")) ;;
+  @files)
+    COMPREPLY=()
+    while IFS= read -r name; do COMPREPLY+=("$(printf '%q' "$name")"); done < <(compgen -f -- "$cur")
+    ;;
+  @*)
+    # Names come from elsewhere: they are compared by hand, for what compgen -W is given it expands, commands and all.
+    COMPREPLY=()
+    while IFS= read -r name; do
+      case "$name" in
+      '' | [!A-Za-z0-9]* | *[!A-Za-z0-9._/-]*) ;;
+      "$cur"*) COMPREPLY+=("$(printf '%q' "$name")") ;;
+      esac
+    done < <("\${COMP_WORDS[0]}" __complete "\${values#@}" "$cur" "\${connection[@]}" 2>/dev/null)
+    ;;
   *) COMPREPLY=($(compgen -W "$values" -- "$cur")) ;;
   esac
 }

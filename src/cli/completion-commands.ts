@@ -5,12 +5,13 @@ import { bashCompletion, zshCompletion } from './completion-bash.ts';
 import { fishCompletion } from './completion-fish.ts';
 import { completedCommands, type ValueKind } from './completion-tree.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
-import { printable } from './git-views.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 /** A person has pressed a key and waits. */
 const TIMEOUT_MS = 2000;
 const MAX_NAMES = 100;
+/** Nothing else is offered: a shell may carry out what it is told. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
 
 type Named = { readonly slug: string } | { readonly name: string };
 
@@ -35,7 +36,7 @@ export function addCompletionCommands(program: Command, deps: CliDeps): void {
     .action(async (kind: string, beginning: string | undefined, options: ConnectionOptions) => {
       // Whatever is wrong, a command that is run says it; here there is nothing to complete.
       const names = await namesOf(kind, beginning ?? '', options, deps).catch(() => []);
-      for (const name of names) if (name.startsWith(beginning ?? '')) deps.out(printable(`${name}\n`));
+      for (const name of names) if (NAME.test(name) && name.startsWith(beginning ?? '')) deps.out(`${name}\n`);
     });
 }
 
