@@ -3,6 +3,7 @@ import { EMPTY_TREE_ID } from '../../git/git-object.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { pinsIn } from '../store/proposals.ts';
 import type { ProposalRow } from '../store/schema.ts';
+import { isClosed } from './decide-review.ts';
 
 /** Longest patch of one file that is shown, in UTF-16 units; a longer one is cut at a line. */
 const MAX_PATCH = 256 * 1024;
@@ -23,6 +24,8 @@ export interface ProposalDiff {
   /** Commits; `base` is absent where the proposal is the first commit of its branch. */
   readonly base?: string;
   readonly head: string;
+  /** What an approval of what is shown here has to name. */
+  readonly revision: number;
   readonly files: readonly FileDiff[];
 }
 
@@ -51,6 +54,11 @@ export class ProposalDiffs {
   async of(row: ProposalRow, stop: AbortSignal): Promise<ProposalDiff> {
     const { merged_commit: merged, head_commit: head, base_commit: base } = row;
     if (head === null) throw new AppError('conflict', `proposal ${row.id} is not rendered yet`);
+    // The commit that there is shows the revision before, which nobody may take for this one.
+    if (!isClosed(row.state) && pinsIn(row).length === 0) {
+      const message = `revision ${row.revision} is being rendered; look at it in a moment`;
+      throw new AppError('conflict', `proposal ${row.id}: ${message}`);
+    }
     const own = { branch: row.branch, base: base ?? EMPTY_TREE_ID, head };
     const commits = merged === null ? own : { branch: undefined, base: `${merged}^`, head: merged };
     const signal = AbortSignal.any([stop, AbortSignal.timeout(READ_TIMEOUT_MS)]);
@@ -69,7 +77,7 @@ export class ProposalDiffs {
           'its diff does not show all that would be merged; do not approve it, and read its branch with git itself';
         throw new AppError('conflict', `proposal ${row.id}: ${message}`);
       }
-      return { ...(shownBase === null ? {} : { base: shownBase }), head: commits.head, files };
+      return { ...(shownBase === null ? {} : { base: shownBase }), head: commits.head, revision: row.revision, files };
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof AppError) throw error;

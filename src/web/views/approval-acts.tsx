@@ -12,9 +12,12 @@ type Verb = 'approve' | 'reject';
 /** The hash of what was read goes with the approval: it is for nothing else. */
 export function ApprovalActs({
   approval,
+  isRead,
   done,
 }: {
   readonly approval: Approval;
+  /** Whether what is on the screen is still what would be approved. */
+  readonly isRead: boolean;
   readonly done: () => void;
 }): JSX.Element {
   const me = useMe();
@@ -34,6 +37,11 @@ export function ApprovalActs({
     done();
   };
   const what = subjectOf(approval);
+  const whyNotRead = !isRead
+    ? 'It was rendered again: read it anew.'
+    : approval.manifest === undefined
+      ? 'What would be approved is not shown yet: read that first.'
+      : undefined;
   return (
     <form class="review-acts" onSubmit={(event) => event.preventDefault()}>
       <label for={field}>Comment</label>
@@ -48,7 +56,7 @@ export function ApprovalActs({
         <ActButton
           scope="approve"
           look="main"
-          why={whyNotCounted(me, approval.requestedBy, given, approval.missing)}
+          why={whyNotCounted(me, approval.requestedBy, given, approval.missing) ?? whyNotRead}
           onClick={() => ask('approve')}
         >
           Approve…

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { path } from '../api/client.ts';
 import { missingText, type Approval } from '../api/reviews.ts';
 import { useOfCluster } from '../api/of-cluster.ts';
@@ -26,7 +27,11 @@ interface ApprovalPageProps {
   readonly reload: () => void;
 }
 
-function ApprovalPage({ approval, reload }: ApprovalPageProps): JSX.Element {
+function ApprovalPage({ approval: newest, reload }: ApprovalPageProps): JSX.Element {
+  // What is read stays what it is until the reader asks for what came after it.
+  const [held, hold] = useState(newest);
+  const isSame = held.specHash === newest.specHash;
+  const approval = isSame || newest.state !== 'pending' ? newest : { ...newest, ...partsRead(held) };
   const { state, proposalId, requestReason, reason } = approval;
   const isOpen = state === 'pending';
   return (
@@ -59,10 +64,20 @@ function ApprovalPage({ approval, reload }: ApprovalPageProps): JSX.Element {
       <p class="quiet">
         Exactly this, by its spec hash: the cluster refuses anything else that comes under this approval.
       </p>
+      {approval.specHash !== newest.specHash && (
+        <div class="note" role="status">
+          <p>It was rendered again: this is not there to be approved any more. Read it anew.</p>
+          <button type="button" onClick={() => hold(newest)}>
+            Show what is to be approved now
+          </button>
+        </div>
+      )}
       <Manifest approval={approval} />
       <h2>Who has approved</h2>
       <Given approval={approval} />
-      {isOpen && proposalId === undefined && <ApprovalActs approval={approval} done={reload} />}
+      {isOpen && proposalId === undefined && (
+        <ApprovalActs approval={approval} isRead={approval.specHash === newest.specHash} done={reload} />
+      )}
       {isOpen && proposalId !== undefined && (
         <p class="note">
           Whoever approves its proposal approves this too:{' '}
@@ -71,6 +86,11 @@ function ApprovalPage({ approval, reload }: ApprovalPageProps): JSX.Element {
       )}
     </Page>
   );
+}
+
+/** What the approval would be for. */
+function partsRead({ specHash, manifest }: Approval): Pick<Approval, 'specHash' | 'manifest'> {
+  return { specHash, ...(manifest === undefined ? {} : { manifest }) };
 }
 
 function Manifest({ approval: { manifest, proposalId } }: { readonly approval: Approval }): JSX.Element {

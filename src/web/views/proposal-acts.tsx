@@ -37,15 +37,18 @@ const ACTS: Readonly<Record<Verb, Act>> = {
   },
 };
 
-/** The revision that was read goes with each act: what was rendered again meanwhile is not approved unseen. */
-export function ProposalActs({
-  proposal,
-  done,
-}: {
+interface ProposalActsProps {
   readonly proposal: Proposal;
+  /** The revision whose diff is on the screen. */
+  readonly read: number | undefined;
+  /** Why that is nothing to approve by. */
+  readonly whyNotRead: string | undefined;
   readonly done: () => void;
-}): JSX.Element {
-  const { id, revision, author, approvals } = proposal;
+}
+
+/** The revision that was read goes with each act: what was rendered again meanwhile is not approved unseen. */
+export function ProposalActs({ proposal, read, whyNotRead, done }: ProposalActsProps): JSX.Element {
+  const { id, author, approvals } = proposal;
   const me = useMe();
   const field = useId();
   const [comment, setComment] = useState('');
@@ -56,7 +59,7 @@ export function ProposalActs({
 
   const act = async (verb: Verb): Promise<void> => {
     await call('POST', `${path`/proposals/${id}`}/${verb}`, {
-      body: { revision, ...(text === '' ? {} : { comment: text }) },
+      body: { ...(read === undefined ? {} : { revision: read }), ...(text === '' ? {} : { comment: text }) },
     });
     setComment('');
     done();
@@ -73,11 +76,11 @@ export function ProposalActs({
   };
   const whyOf = (verb: Verb): string | undefined => {
     if (isBusy) return 'Wait for the answer to what you did before.';
-    if (verb === 'approve') return whyNotCounted(me, author, approvals.given, approvals.missing);
+    if (verb === 'approve') return whyNotCounted(me, author, approvals.given, approvals.missing) ?? whyNotRead;
     if (verb === 'comment' && text === '') return 'Write the comment first.';
     if (verb === 'merge' && (approvals.missing.count > 0 || Object.keys(approvals.missing.roles ?? {}).length > 0))
       return 'Approvals are still missing.';
-    return undefined;
+    return verb === 'merge' ? whyNotRead : undefined;
   };
 
   return (

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { path } from '../api/client.ts';
 import { missingText, type Proposal, type Review } from '../api/reviews.ts';
 import { useOfCluster } from '../api/of-cluster.ts';
-import { isOf, useResource } from '../api/use-resource.ts';
+import { isOf, useResource, type Resource } from '../api/use-resource.ts';
 import { Badge } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
 import { Facts } from '../components/facts.tsx';
 import { ClusterLink, CommitLink, IntentLink } from '../components/links.tsx';
-import { Loaded } from '../components/states.tsx';
+import { Loaded, Skeleton } from '../components/states.tsx';
 import { When } from '../components/when.tsx';
 import { Page } from '../page.tsx';
 import type { ViewProps } from '../routes.ts';
@@ -27,7 +28,9 @@ interface ProposalPageProps {
 
 function ProposalPage({ proposal, reload }: ProposalPageProps): JSX.Element {
   const { id, state, revision, repository, baseCommit, mergedCommit, hostUrl } = proposal;
-  const diff = useResource<{ readonly files: readonly ChangedFile[] }>(path`/proposals/${id}/diff`, isOf('proposals'));
+  const diff = useResource<RevisionDiff>(path`/proposals/${id}/diff`, isOf('proposals'));
+  const { read, isNew, readAnew } = useRead(diff.data);
+  const whyNotRead = whyUnread(revision, read, diff);
   return (
     <Page title={proposal.title} above={<a href="#/proposals">Proposals</a>} beside={<Badge state={state} />}>
       <p class="quiet">
@@ -47,12 +50,59 @@ function ProposalPage({ proposal, reload }: ProposalPageProps): JSX.Element {
         ]}
       />
       <h2>What it changes</h2>
-      <Loaded of={diff}>{({ files }) => <YamlDiff files={files} />}</Loaded>
+      {read !== undefined && read.revision !== revision && (
+        <div class="note" role="status">
+          <p>
+            It was rendered again: this is revision {read.revision}, which is not there to be approved any more. Read it
+            anew.
+          </p>
+          {isNew && (
+            <button type="button" onClick={readAnew}>
+              Show revision {diff.data?.revision}
+            </button>
+          )}
+        </div>
+      )}
+      {read === undefined ? (
+        <Loaded of={diff}>{() => <Skeleton />}</Loaded>
+      ) : (
+        <YamlDiff key={read.revision} files={read.files} />
+      )}
       <h2>Reviews</h2>
       <Reviews reviews={proposal.reviews} />
-      {(state === 'open' || state === 'merging') && <ProposalActs proposal={proposal} done={reload} />}
+      {(state === 'open' || state === 'merging') && (
+        <ProposalActs proposal={proposal} read={read?.revision} whyNotRead={whyNotRead} done={reload} />
+      )}
     </Page>
   );
+}
+
+interface RevisionDiff {
+  readonly revision: number;
+  readonly files: readonly ChangedFile[];
+}
+
+/** The diff that the reader has before him or her: another revision does not take its place until asked for. */
+function useRead(diff: RevisionDiff | undefined): {
+  readonly read: RevisionDiff | undefined;
+  readonly isNew: boolean;
+  readonly readAnew: () => void;
+} {
+  const [held, hold] = useState<RevisionDiff>();
+  useEffect(() => {
+    if (diff !== undefined && (held === undefined || held.revision === diff.revision)) hold(diff);
+  }, [diff, held]);
+  const isNew = held !== undefined && diff !== undefined && diff.revision !== held.revision;
+  return { read: held, isNew, readAnew: () => hold(diff) };
+}
+
+/** Why nothing can be approved by what is shown. */
+function whyUnread(revision: number, read: RevisionDiff | undefined, diff: Resource<RevisionDiff>): string | undefined {
+  if (read === undefined) return 'What it changes is not shown yet: read that first.';
+  if (read.revision !== revision || (diff.data !== undefined && diff.data.revision !== revision))
+    return 'It was rendered again: read it anew.';
+  if (diff.data === undefined) return `What it changes cannot be read now: ${diff.error?.message ?? 'wait for it'}`;
+  return undefined;
 }
 
 function approvalsText({ approvals: { given, required, missing } }: Proposal): string {

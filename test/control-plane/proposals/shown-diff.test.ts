@@ -61,10 +61,22 @@ describe('the diff of a proposal', () => {
   it('is refused where it does not show all that would be merged', async () => {
     const cluster = await ReviewedCluster.create(plane, 'shown');
     const { id } = (await cluster.propose()) as { id: string };
-    expect((await plane.call('GET', `/proposals/${id}/diff`)).status).toBe(200);
+    expect(await plane.call('GET', `/proposals/${id}/diff`)).toMatchObject({ status: 200, body: { revision: 1 } });
     await plane.execute(`UPDATE proposals SET pins = '[{"path":"x","after":"${'1'.repeat(40)}"}]' WHERE id = ?`, id);
     const { status, body } = await plane.call('GET', `/proposals/${id}/diff`);
     expect([status, body['message']]).toEqual([409, expect.stringContaining('does not show all')]);
+  });
+});
+
+describe('the diff of a proposal that is being rendered again', () => {
+  it('is not that of the revision before', async () => {
+    await using plane = await RunningControlPlane.start();
+    const cluster = await ReviewedCluster.create(plane, 'again');
+    const { id } = (await cluster.propose()) as { id: string };
+    // As `moved` leaves it until it is rendered: with the commit that there was.
+    await plane.execute("UPDATE proposals SET pins = '[]', revision = 2 WHERE id = ?", id);
+    const { status, body } = await plane.call('GET', `/proposals/${id}/diff`);
+    expect([status, body['message']]).toEqual([409, expect.stringContaining('revision 2 is being rendered')]);
   });
 });
 

@@ -62,6 +62,7 @@ export type ProposalView = Static<typeof ProposalAnswer>;
 export const ProposalDiffAnswer = answerOf('ProposalDiffAnswer', {
   base: Type.Optional(Type.String({ description: 'a commit; absent where it is the first one of its branch' })),
   head: Type.String(),
+  revision: Type.Integer({ description: 'the one that this shows: an approval of what was read here names it' }),
   files: listOf(
     Type.Object({
       path: Type.String(),

@@ -22,7 +22,9 @@ export function errorCodesOf(operation: OperationTraits): ErrorCode[] {
   const codes: ErrorCode[] = ['invalid_body', 'constraint_violated', 'internal', 'unavailable'];
   if (api === 'admin') {
     codes.push('missing_token', 'invalid_token', 'expired_token', 'forbidden', 'not_found', 'rate_limited');
-    if (writes) codes.push('conflict', 'precondition_failed', 'cluster_disabled');
+    // Also what is read may not be there in the state that it is in, as the diff of what is being rendered.
+    if (writes || hasParameters) codes.push('conflict');
+    if (writes) codes.push('precondition_failed', 'cluster_disabled');
   }
   if (api === 'agent') {
     codes.push('missing_token', 'invalid_token', 'expired_token', 'cluster_mismatch', 'cluster_disabled', 'forbidden');
