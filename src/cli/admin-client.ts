@@ -1,6 +1,8 @@
 import { Agent, fetch, type Response } from 'undici';
 import { HTTP_1 } from '../runtime/http-1.ts';
+import { readBounded } from '../runtime/read-bounded.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { refuseRedirect } from './no-redirect.ts';
 
 /** A refusal by the admin API, with the answer's own words. */
 export class AdminApiError extends Error {
@@ -49,6 +51,8 @@ export interface AdminAnswer<T> {
   readonly headers: Response['headers'];
 }
 
+/** No page of a list is as long. */
+const MAX_ANSWER = 64 * 1024 * 1024;
 /** One for all calls of a process: connections are kept. */
 const dispatcher = new Agent(HTTP_1);
 
@@ -70,6 +74,7 @@ export class AdminClient {
     const answer = await fetch(`${baseUrl}/api/v1${path}`, {
       dispatcher,
       method,
+      redirect: 'manual',
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token.expose()}` }),
         ...(organization === undefined ? {} : { 'service-organization': organization }),
@@ -80,7 +85,8 @@ export class AdminClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await answer.text();
+    await refuseRedirect(answer);
+    const text = (await readBounded(answer, MAX_ANSWER)).toString('utf8');
     if (!answer.ok) throw new AdminApiError(answer.status, refusalIn(text), retryAfterOf(answer));
     return { body: (text === '' ? {} : JSON.parse(text)) as T, headers: answer.headers };
   }

@@ -8,6 +8,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { paintOf } from './colours.ts';
 import { withConnection, type ConnectionOptions } from './connection.ts';
+import { jsonText } from './escaped-document.ts';
 import { isPassing, SILENT_MS } from './follow-intent.ts';
 import { listAll } from './list-all.ts';
 import { durationIn } from './operation-parameters.ts';
@@ -135,7 +136,7 @@ function teller(options: StatusOptions, deps: CliDeps): (looked: Looked) => void
       if (before.get(name) === line) continue;
       before.set(name, line);
       // One document on a line, as other programs take a stream of them.
-      if (isDocument(options.output)) deps.out(`${JSON.stringify(app)}\n`);
+      if (isDocument(options.output)) deps.out(`${jsonText(app)}\n`);
       else deps.out(options.output === 'name' ? `${name}\n` : `${clock.now().toISOString()}  ${name}  ${line}\n`);
     }
     const there = new Set(apps.map(appName));

@@ -3,6 +3,7 @@ import { systemClock } from '../runtime/clock.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { paintOf } from './colours.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { jsonText } from './escaped-document.ts';
 import { followList, type Page } from './follow-list.ts';
 import { limitOption, listSome } from './list-some.ts';
 import { addOutput, isDocument, print, type Column, type OutputOptions } from './output.ts';
@@ -103,7 +104,7 @@ async function follow(query: string, options: AuditOptions, deps: CliDeps): Prom
     deps,
     tell: (items) => {
       for (const entry of items) {
-        if (isDocument(options.output)) deps.out(`${JSON.stringify(entry)}\n`);
+        if (isDocument(options.output)) deps.out(`${jsonText(entry)}\n`);
         else if (options.output === 'name') deps.out(`${entry.id}\n`);
         else {
           const more = options.output === 'wide' && entry.reason !== undefined ? ` (${entry.reason})` : '';

@@ -89,6 +89,8 @@ export class ChangeFeed implements AsyncDisposable {
     const { baseUrl, organization, token } = resolveConnection(this.#options, { err: () => undefined, ...this.#deps });
     const answer = await fetch(`${baseUrl}/api/v1${this.#path}`, {
       dispatcher,
+      // Not followed: whoever looks meets it too, and says it.
+      redirect: 'manual',
       headers: {
         authorization: `Bearer ${(await token()).expose()}`,
         accept: 'text/event-stream',

@@ -1,5 +1,7 @@
 import { AdminApiError } from './admin-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
+import { BodyTooLongError } from '../runtime/read-bounded.ts';
+import { RedirectError } from './no-redirect.ts';
 
 /** What a call that failed says, and what to do next. */
 export function inWords(
@@ -13,6 +15,13 @@ export function inWords(
     return new CliError(EXIT.failed, `${error.message} (${error.code}${id})`, nextOf(error, renewal, path), {
       cause: error,
     });
+  }
+  if (error instanceof RedirectError) {
+    const next = `Nothing is sent there. If that is the control plane, give its address: --server URL, or servicectl login URL`;
+    return new CliError(EXIT.failed, `${baseUrl} names another address: ${error.location}`, next, { cause: error });
+  }
+  if (error instanceof BodyTooLongError) {
+    return new CliError(EXIT.failed, `${baseUrl} answers ${error.message}, which nothing of a control plane has`);
   }
   const isSyntax = error instanceof SyntaxError;
   const what = isSyntax ? 'answers something that is not of a control plane' : `does not answer (${reasonOf(error)})`;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { paintOf } from './colours.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { jsonText } from './escaped-document.ts';
 import { followList, type Page } from './follow-list.ts';
 import { limitOption, listSome } from './list-some.ts';
 import { addOutput, isDocument, print, type Column, type OutputOptions } from './output.ts';
@@ -86,7 +87,7 @@ async function follow(
     deps,
     tell: (items) => {
       for (const event of items.filter(isShown)) {
-        if (isDocument(options.output)) deps.out(`${JSON.stringify(event)}\n`);
+        if (isDocument(options.output)) deps.out(`${jsonText(event)}\n`);
         else if (options.output === 'name') deps.out(`${event.eventKey}\n`);
         else {
           const says = [conditionsText(event), ...event.conditions.map(({ message = '' }) => message)];

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
-import { stringify } from 'yaml';
 import type { CliDeps } from './cli-deps.ts';
 import { paintOf, type Paint, type Tone } from './colours.ts';
+import { jsonText, yamlText } from './escaped-document.ts';
 import { printable } from './git-views.ts';
 import { textTable } from './text-table.ts';
 
@@ -73,7 +73,7 @@ export function print<T>(
 
 /** One value as JSON or YAML, such as of a command that prints it when it is over. */
 export function documentText(value: unknown, output: 'json' | 'yaml'): string {
-  return output === 'json' ? `${JSON.stringify(value, null, 2)}\n` : stringify(value, { lineWidth: 0 });
+  return output === 'json' ? `${jsonText(value, 2)}\n` : yamlText(value);
 }
 
 /** Whether standard output is for one document alone, so that what is said meanwhile goes to standard error. */

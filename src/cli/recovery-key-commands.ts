@@ -6,6 +6,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { jsonText } from './escaped-document.ts';
 import { writeRecoveryKey } from './recovery-key-file.ts';
 
 const PATH = '/organization/recovery-key';
@@ -35,7 +36,7 @@ export function addRecoveryKeyCommands(program: Command, deps: CliDeps): void {
     .description('prints the public half')
     .action(async (options: ConnectionOptions) => {
       const { recoveryKey } = await callControlPlane<KeyAnswer>(options, deps, 'GET', PATH);
-      deps.out(recoveryKey === null ? 'there is no recovery key\n' : `${JSON.stringify(recoveryKey)}\n`);
+      deps.out(recoveryKey === null ? 'there is no recovery key\n' : `${jsonText(recoveryKey)}\n`);
     });
 
   withConfirmation(withConnection(key.command('delete')))

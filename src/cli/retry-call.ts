@@ -3,6 +3,7 @@ import { askedWaitMs, backoffMs } from '../runtime/backoff.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { AdminApiError, type AdminAnswer, type AdminCall } from './admin-client.ts';
 import type { CallDeps, ConnectionOptions } from './connection.ts';
+import { printable } from './git-views.ts';
 
 const BACKOFF = { minMs: 200, maxMs: 5000 } as const;
 const DEFAULT_SECONDS = 30;
@@ -45,7 +46,7 @@ export async function withRetries<T>(
       );
       if (clock.now().getTime() + wait >= endAt) throw error;
       if (wait >= NOTICED_MS && isQuiet !== true)
-        err?.(`servicectl: ${saying(error)}; trying again in ${Math.ceil(wait / 1000)} s\n`);
+        err?.(printable(`servicectl: ${saying(error)}; trying again in ${Math.ceil(wait / 1000)} s\n`));
       await clock.sleep(wait);
     }
   }

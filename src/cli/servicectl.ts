@@ -26,6 +26,7 @@ import { addEventCommands } from './event-commands.ts';
 import { addFilterCommands } from './filter-commands.ts';
 import { addFleetCommand } from './fleet-command.ts';
 import { addGitCommands } from './git-commands.ts';
+import { printable } from './git-views.ts';
 import { addMemberCommands } from './member-commands.ts';
 import { addMoveLayoutCommand } from './move-layout-command.ts';
 import { addNamespaceCommands } from './namespace-commands.ts';
@@ -116,13 +117,13 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usage(error, failing, deps);
     if (error instanceof InstallOptionError) {
-      deps.err(`servicectl: ${error.message}\n`);
+      deps.err(printable(`servicectl: ${error.message}\n`));
       return EXIT.usage;
     }
     if (!(error instanceof CliError)) throw error;
     // What was printed says it all, such as a diff.
     if (error.message !== '')
-      deps.err(`servicectl: ${error.message}\n${error.next === undefined ? '' : `${error.next}\n`}`);
+      deps.err(printable(`servicectl: ${error.message}\n${error.next === undefined ? '' : `${error.next}\n`}`));
     return error.exitCode;
   }
 }
