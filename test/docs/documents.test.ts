@@ -46,7 +46,9 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 
   it('links only to files that exist', () => {
-    const missing = found(text, LINK).filter((path) => !existsSync(join(ROOT, dirname(document), path)));
+    // A pattern in backquotes can look like a link, and is none.
+    const prose = text.replaceAll(/`[^`\n]+`/g, '``');
+    const missing = found(prose, LINK).filter((path) => !existsSync(join(ROOT, dirname(document), path)));
     expect(missing).toEqual([]);
   });
 
