@@ -196,6 +196,7 @@ async function acceptIn(
     clusterId,
     actor: submission.requestedBy,
     summary: summaryOf(record, cluster.slug),
+    intentId: record.id,
     ...(record.reason === undefined ? {} : { reason: record.reason }),
   });
   if (requestKey !== undefined) {

@@ -251,6 +251,7 @@ async function audit(
     clusterId: cluster.id,
     actor: admin.name,
     summary: `${cluster.slug}: cancel ${intent.namespace}/${intent.name} (${intent.id}) ${how}`,
+    intentId: intent.id,
     ...(reason === undefined ? {} : { reason }),
   });
 }

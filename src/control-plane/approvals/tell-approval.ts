@@ -27,6 +27,7 @@ export async function tellApproval(
     clusterId: row.cluster_id,
     ...(actor === undefined ? {} : { actor }),
     summary: `${slug}: ${objectOf(intent)} (approval ${row.id}) ${says}`,
+    intentId: intent.id,
     ...(reason === undefined ? {} : { reason }),
   });
 }

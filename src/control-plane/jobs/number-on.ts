@@ -86,6 +86,7 @@ async function tell(
     kind,
     clusterId: intent.cluster_id,
     summary: `intent ${intent.id}: ${intent.action} ${intent.namespace}/${intent.name}`,
+    intentId: intent.id,
     reason,
   });
 }

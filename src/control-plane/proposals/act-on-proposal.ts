@@ -81,6 +81,7 @@ export async function actOnProposal(
           clusterId: row.cluster_id,
           actor: admin.name,
           summary: `${standing.cluster.slug}: proposal ${id} (${row.title}) was not ${decided} by ${admin.name}`,
+          intentId: row.intent_id,
           reason: `${code}: ${message}`,
         });
       }

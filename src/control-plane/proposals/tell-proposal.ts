@@ -56,6 +56,7 @@ export async function tellProposal(
     clusterId: row.cluster_id,
     ...(actor === undefined ? {} : { actor }),
     summary: `${slug}: proposal ${row.id} (${row.title}) ${says}`,
+    intentId: row.intent_id,
     ...(detail === '' ? {} : { reason: detail }),
   });
   const { chartVersion: version } = JSON.parse(intent.record) as { readonly chartVersion?: string };

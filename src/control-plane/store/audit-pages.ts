@@ -24,11 +24,14 @@ export async function listAudit(
   db: Kysely<Database>,
   filter: AuditFilter,
   page: { readonly limit: number; readonly before: number | undefined },
-): Promise<(Omit<AuditRow, 'id'> & { readonly id: number })[]> {
+): Promise<(Omit<AuditRow, 'id'> & { readonly id: number; readonly cluster_slug: string | null })[]> {
   const { organizationId, clusterId, source, kind, actor, intentId, since, until, text, resource } = filter;
   let query = db
     .selectFrom('audit')
     .selectAll()
+    .select((eb) =>
+      eb.selectFrom('clusters').select('slug').whereRef('clusters.id', '=', 'audit.cluster_id').as('cluster_slug'),
+    )
     .where('organization_id', '=', organizationId)
     .orderBy('id', 'desc')
     .limit(page.limit);
@@ -41,7 +44,7 @@ export async function listAudit(
   if (page.before !== undefined) query = query.where('id', '<', page.before);
   if (text !== undefined) query = query.where((eb) => eb.or([holds('summary', text), holds('reason', text)]));
   if (intentId !== undefined) {
-    // Acts of people name it in their text alone; they are its cluster's, which has an index.
+    // Acts of before they named it have it in their text alone; they are its cluster's, which has an index.
     const ofIntent = db.selectFrom('intents').select('cluster_id').where('id', '=', intentId);
     query = query
       .where('cluster_id', 'in', ofIntent)

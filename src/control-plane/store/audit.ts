@@ -19,7 +19,7 @@ export interface AuditEntry {
   readonly eventSeq?: number;
   /** What a report is about. */
   readonly resourceRef?: ResourceRef;
-  /** Of the intent that a report names as its source. */
+  /** Of the intent that the act is about, or that a report names as its source. */
   readonly intentId?: string;
 }
 

@@ -4,6 +4,8 @@ export interface AuditEntry {
   readonly source: 'agent' | 'user';
   readonly kind: string;
   readonly clusterId?: string;
+  /** Absent once the cluster is deleted. */
+  readonly clusterSlug?: string;
   readonly actor?: string;
   readonly summary: string;
   readonly reason?: string;

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { AUDIT_FILTERS, withNewer, type AuditEntry } from '../api/audit.ts';
-import { path, query, type Page as PageOf } from '../api/client.ts';
+import { query, type Page as PageOf } from '../api/client.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { FilterBar, type FilterField } from '../components/filter-bar.tsx';
-import { IntentLink } from '../components/links.tsx';
+import { ClusterLink, IntentLink } from '../components/links.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
@@ -41,7 +41,8 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   { head: 'Summary', look: 'fill', cell: (entry) => <Summary entry={entry} /> },
   {
     head: 'Cluster',
-    cell: ({ clusterId }) => clusterId && <a href={href(path`/clusters/${clusterId}`)}>cluster</a>,
+    cell: ({ clusterId, clusterSlug }) =>
+      clusterSlug === undefined ? clusterId && <code>{clusterId}</code> : <ClusterLink slug={clusterSlug} />,
   },
   { head: 'Intent', cell: ({ intentId }) => intentId && <IntentLink id={intentId} /> },
 ];

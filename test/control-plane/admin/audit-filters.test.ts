@@ -62,6 +62,11 @@ test('finds by intent what names it, and the acts whose text does', async () => 
   expect(await found('intent=int-nothing')).toEqual([]);
 });
 
+test('finds by intent the act that asked for it, which names it and the slug of its cluster', async () => {
+  const { body } = await plane.call('GET', `/audit?intent=${intentId}&kind=Deploy`);
+  expect(body['items']).toMatchObject([{ kind: 'Deploy', intentId, clusterSlug: 'prod-eu' }]);
+});
+
 test('pages through what was found', async () => {
   const first = await plane.call('GET', '/audit?resource=ApplicationInstance/podinfo&limit=1');
   const second = await plane.call(

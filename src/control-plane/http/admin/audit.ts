@@ -40,6 +40,7 @@ const AuditAnswer = answerOf('AuditAnswer', {
   source: oneOf(['agent', 'user']),
   kind: Type.String(),
   clusterId: Type.Optional(Type.String()),
+  clusterSlug: Type.Optional(Type.String({ description: 'absent once the cluster is deleted' })),
   actor: Type.Optional(Type.String()),
   summary: Type.String(),
   reason: Type.Optional(Type.String()),
@@ -88,6 +89,7 @@ export function auditRoutes(app: HttpServer, deps: AdminDeps): void {
         source: row.source,
         kind: row.kind,
         ...ifKnown('clusterId', row.cluster_id),
+        ...ifKnown('clusterSlug', row.cluster_slug),
         ...ifKnown('actor', row.actor),
         // Addresses of charts were taken with credentials in them once, and told here.
         summary: row.summary.replace(/(:\/\/)[^/\s]*@/g, '$1'),
