@@ -102,6 +102,11 @@ export function checkVersion(server: string | undefined): Finding {
 
 export function checkToken(me: Me, now: Date): Finding {
   const check = 'token';
+  if (me.organization === undefined) {
+    const names = me.organizations.map(({ name }) => name).join(', ');
+    const message = `it is not said which organization is meant: ${names}`;
+    return { check, state: 'failed', message, next: 'Choose one: --organization NAME' };
+  }
   const who = `${me.name} of ${me.organization.name}, by ${me.via === 'oidc' ? 'an identity provider' : 'a token'}`;
   if (me.tokenExpiresAt === undefined) return { check, state: 'ok', message: `${who} that does not expire` };
   const left = Date.parse(me.tokenExpiresAt) - now.getTime();
@@ -127,7 +132,7 @@ export function checkPermissions({ scopes, organization }: Me): readonly Finding
   return GROUPS.map(([scope, commands]): Finding => {
     const check = `may ${scope}`;
     if (scopes.includes(scope)) return { check, state: 'ok', message: commands };
-    const next = `An admin of ${organization.name} can give it`;
+    const next = `An admin of ${organization?.name ?? 'the organization'} can give it`;
     return { check, state: 'skipped', message: `not with this login: ${commands}`, next };
   });
 }

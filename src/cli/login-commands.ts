@@ -66,9 +66,11 @@ export function addLoginCommands(program: Command, deps: CliDeps): void {
 async function logIn(server: string, options: LoginOptions, deps: CliDeps): Promise<void> {
   const name = nameFor(server, options.name, readConfig(deps));
   const credential = await credentialFor(server, options, deps);
-  const organization = options.organization;
+  const token = secretOf(credential);
+  const me = await whoIsIn(server, token, options.organization, deps);
+  // Kept, so that no membership of another organization, which its admins make, changes where commands go. A token is of one.
+  const organization = options.organization ?? (me.via === 'oidc' ? me.organization.name : undefined);
   const chosen = organization === undefined ? {} : { organization };
-  const me = await call<Me>(server, '/me', { token: secretOf(credential), ...chosen });
   await changeConfig(deps, (config) => {
     nameFor(server, name, config);
     return {
@@ -79,6 +81,24 @@ async function logIn(server: string, options: LoginOptions, deps: CliDeps): Prom
   });
   deps.out(`${server}: logged in as ${me.name} of ${me.organization.name}, with ${me.scopes.join(', ')}\n`);
   deps.out(`${name} is the current context\n`);
+}
+
+/** @throws CliError where one of several organizations has to be chosen, and nobody can be asked */
+async function whoIsIn(
+  server: string,
+  token: Secret,
+  wanted: string | undefined,
+  deps: CliDeps,
+): Promise<Me & Required<Pick<Me, 'organization'>>> {
+  const { organization, ...me } = await call<Me>(server, '/me', {
+    token,
+    ...(wanted === undefined ? {} : { organization: wanted }),
+  });
+  if (organization !== undefined) return { ...me, organization };
+  const names = me.organizations.map(({ name }) => name).join(', ');
+  const typed = (await deps.terminal?.ask(`Organization (${names}): `))?.trim() ?? '';
+  if (typed !== '') return await whoIsIn(server, token, typed, deps);
+  throw new CliError(EXIT.usage, `you may be in several organizations: ${names}`, 'Choose one: --organization NAME');
 }
 
 async function credentialFor(server: string, options: LoginOptions, deps: CliDeps): Promise<Credential> {

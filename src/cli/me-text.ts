@@ -5,7 +5,8 @@ export interface Me {
   readonly name: string;
   readonly displayName?: string;
   readonly member: boolean;
-  readonly organization: { readonly id: string; readonly name: string };
+  /** Absent where somebody belongs to several and named none: nothing can be done before one is chosen. */
+  readonly organization?: { readonly id: string; readonly name: string };
   readonly organizations: readonly { readonly id: string; readonly name: string }[];
   readonly access: readonly string[];
   readonly roles: readonly string[];
@@ -15,10 +16,10 @@ export interface Me {
 }
 
 export function meText(me: Me): string {
-  const others = me.organizations.filter(({ id }) => id !== me.organization.id).map(({ name }) => name);
+  const others = me.organizations.filter(({ id }) => id !== me.organization?.id).map(({ name }) => name);
   return factsText([
     ['name', me.displayName === undefined ? me.name : `${me.name} (${me.displayName})`],
-    ['organization', me.organization.name],
+    ['organization', me.organization?.name ?? 'none was chosen'],
     ['others', others.length === 0 ? undefined : `${others.join(', ')}; choose one with --organization`],
     ['member', me.member ? 'yes' : 'no, a token of its own'],
     ['access', me.access.join(', ')],

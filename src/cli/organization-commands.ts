@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<Organization>[] = [
   { header: 'ID', value: ({ id }) => id, isWide: true },
 ];
 
-/** `servicectl organizations list|create|delete` */
+/** `servicectl organizations list|create|admin-token|delete` */
 export function addOrganizationCommands(program: Command, deps: CliDeps): void {
   const organizations = program
     .command('organizations')
@@ -39,6 +39,17 @@ export function addOrganizationCommands(program: Command, deps: CliDeps): void {
         name,
         adminName,
       });
+      deps.out(`${made.adminToken}\n`);
+    });
+
+  withConnection(organizations.command('admin-token'))
+    .argument('<name>', 'see servicectl organizations list')
+    .description(
+      'for an organization that lost its admins: prints a new admin token of it alone, this once; the one made so before ends',
+    )
+    .action(async (name: string, options: ConnectionOptions) => {
+      const path = `/organizations/${encodeURIComponent(name)}/admin-token`;
+      const made = await callControlPlane<{ readonly adminToken: string }>(options, deps, 'POST', path);
       deps.out(`${made.adminToken}\n`);
     });
 

@@ -5,11 +5,14 @@ import { deleteAdminToken, putAdminToken } from './store/admin-tokens.ts';
 import { hasAdministrator } from './store/administrators.ts';
 import type { Store } from './store/open-store.ts';
 import { DEFAULT_ORGANIZATION, ensureOrganization } from './store/organizations.ts';
+import { deletePrivateFilters } from './store/saved-filters.ts';
 
 /** Actor of the token in SERVICE_ADMIN_TOKEN. */
 export const CONFIGURED_ADMIN = 'admin';
 /** Actor of the token that the first start makes. */
 export const FIRST_ADMIN = 'first-admin';
+/** Actor of the token that an admin of `default` makes where an organization has lost all of its admins. */
+export const RECOVERY_ADMIN = 'recovery-admin';
 
 interface FirstStartDeps {
   readonly store: Store;
@@ -25,8 +28,10 @@ export async function prepareFirstStart(deps: FirstStartDeps): Promise<void> {
   const { store, clock, adminToken } = deps;
   await store.write(async (trx) => {
     const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
-    if (adminToken === undefined) await deleteAdminToken(trx, organizationId, CONFIGURED_ADMIN);
-    else {
+    if (adminToken === undefined) {
+      await deleteAdminToken(trx, organizationId, CONFIGURED_ADMIN);
+      await deletePrivateFilters(trx, organizationId, CONFIGURED_ADMIN);
+    } else {
       const token = adminToken.expose();
       await putAdminToken(trx, { organizationId, name: CONFIGURED_ADMIN, token, now: clock.now() });
     }
@@ -45,6 +50,7 @@ export async function makeFirstAdmin(deps: FirstStartDeps): Promise<Secret | und
   return await store.write(async (trx) => {
     const { id: organizationId } = await ensureOrganization(trx, DEFAULT_ORGANIZATION, deps);
     if (await hasAdministrator(trx, organizationId, { now: clock.now(), issuer })) return undefined;
+    await deletePrivateFilters(trx, organizationId, FIRST_ADMIN);
     await putAdminToken(trx, { organizationId, name: FIRST_ADMIN, token: made.expose(), now: clock.now() });
     return made;
   });

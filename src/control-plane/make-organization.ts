@@ -4,10 +4,11 @@ import { refusal } from '../protocol/parse.ts';
 import { hashToken, mintToken } from '../protocol/token.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { AccessRefusedError } from './access-refused.ts';
 import { isEverything } from './store/administrators.ts';
 import type { AdminIdentity } from './store/admin-tokens.ts';
-import type { AuditKind } from './store/audit-kinds.ts';
 import { appendAudit } from './store/audit.ts';
+import type { AuditKind } from './store/audit-kinds.ts';
 import type { Store } from './store/open-store.ts';
 import { DEFAULT_ORGANIZATION, ensureOrganization, findOrganizationNamed, PROJECTIONS } from './store/organizations.ts';
 import type { Database, OrganizationRow } from './store/schema.ts';
@@ -52,7 +53,7 @@ export async function makeOrganization(
       })
       .execute();
     const summary = `organization ${name} made by ${admin.name} of ${admin.organization.name}, with the admin token ${adminName}`;
-    for (const id of [admin.organization.id, made.id]) await audit(trx, id, admin, at, 'OrganizationCreated', summary);
+    await auditInBoth(trx, admin, made.id, { at, kind: 'OrganizationCreated', summary });
     return made;
   });
   return { row, adminToken };
@@ -108,15 +109,14 @@ export async function deleteOrganization(deps: OrganizationDeps, admin: AdminIde
     await trx.deleteFrom('organizations').where('id', '=', row.id).execute();
     const summary = `organization ${name} (${row.id}) deleted with its members, tokens, catalog, templates and channel`;
     const at = deps.clock.now().toISOString();
-    for (const id of [admin.organization.id, row.id]) await audit(trx, id, admin, at, 'OrganizationDeleted', summary);
+    await auditInBoth(trx, admin, row.id, { at, kind: 'OrganizationDeleted', summary });
   });
 }
 
-/** @throws AppError `forbidden` */
-function requireInstallationAdmin({ organization, scopes, name }: AdminIdentity, does: string): void {
+/** @throws AccessRefusedError */
+export function requireInstallationAdmin({ organization, scopes, name }: AdminIdentity, does: string): void {
   if (organization.name === DEFAULT_ORGANIZATION && isEverything(scopes)) return;
-  throw new AppError(
-    'forbidden',
+  throw new AccessRefusedError(
     `only an admin of the organization ${DEFAULT_ORGANIZATION} ${does}, and ${name} is not one`,
   );
 }
@@ -137,15 +137,15 @@ async function whatIsInTheWay(trx: Kysely<Database>, organizationId: string): Pr
   return parts;
 }
 
-async function audit(
+/** In the audit of the caller's organization and in that of the other. */
+export async function auditInBoth(
   trx: Kysely<Database>,
-  organizationId: string,
-  { name: actor, organization }: AdminIdentity,
-  at: string,
-  kind: AuditKind,
-  summary: string,
+  { name, organization }: AdminIdentity,
+  otherId: string,
+  entry: { readonly at: string; readonly kind: AuditKind; readonly summary: string },
 ): Promise<void> {
-  // In the other organization's audit that name would be somebody else's.
-  const who = organizationId === organization.id ? actor : `${actor} (${organization.name})`;
-  await appendAudit(trx, { organizationId, at, source: 'user', kind, actor: who, summary });
+  await appendAudit(trx, { ...entry, organizationId: organization.id, source: 'user', actor: name });
+  // There the name alone would be somebody else's.
+  const actor = `${name} (${organization.name})`;
+  await appendAudit(trx, { ...entry, organizationId: otherId, source: 'user', actor });
 }

@@ -42,6 +42,7 @@ import { PayloadSigner } from './payload-signer.ts';
 import { deliverByPush } from './push/deliver-by-push.ts';
 import { PushConnections } from './push/push-connections.ts';
 import { StoreJobQueue } from './jobs/store-job-queue.ts';
+import { RefusalAudit } from './refusal-audit.ts';
 import { requireSameMasterKey } from './store/installation.ts';
 import { LastContact } from './store/last-contact.ts';
 import { openStore } from './store/open-store.ts';
@@ -184,7 +185,8 @@ export async function startControlPlane(config: ControlPlaneConfig, deps: Contro
   );
   const open = async (target: GitopsTarget): Promise<GitopsDelivery> => await deliveries.open(target);
   const layoutMoves = new LayoutMoves({ ...deps, store, wakeups, open });
-  metricsRoute(app, { store, clock, oidc, metrics, isPublic: config.metricsPublic });
+  const refusals = new RefusalAudit({ store, clock });
+  metricsRoute(app, { store, clock, oidc, metrics, refusals, isPublic: config.metricsPublic });
   adminApi(app, {
     store,
     measuring: metrics,

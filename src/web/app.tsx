@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Me } from './api/me.ts';
+import type { Me, Whoever } from './api/me.ts';
 import { isOf, useResource } from './api/use-resource.ts';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
@@ -32,13 +32,28 @@ export function App({ fault }: { readonly fault: string | undefined }): JSX.Elem
 }
 
 function SignedIn(): JSX.Element {
-  const me = useResource<Me>('/me', isOf('members', 'admin-tokens'));
+  const me = useResource<Whoever>('/me', isOf('members', 'admin-tokens'));
+  const { organization, organizations = [] } = me.data ?? {};
+  // What is on the page stays of this organization, whatever others the reader comes to belong to.
+  const settled =
+    organizations.length > 1 && session.state().organization === undefined ? organization?.name : undefined;
+  useEffect(() => {
+    if (settled !== undefined) session.choose(settled);
+  }, [settled]);
   if (me.data === undefined) {
     return <Shell>{me.error === undefined ? <Skeleton /> : <NotLetIn error={me.error} retry={me.reload} />}</Shell>;
   }
+  if (organization === undefined) {
+    return (
+      <Shell>
+        <ChooseOrganization from={organizations} />
+      </Shell>
+    );
+  }
+  const known: Me = { ...me.data, organization };
   return (
-    <MeContext.Provider value={me.data}>
-      <Shell me={me.data}>
+    <MeContext.Provider value={known}>
+      <Shell me={known}>
         <ErrorBoundary>
           <Routed />
         </ErrorBoundary>
@@ -46,6 +61,30 @@ function SignedIn(): JSX.Element {
     </MeContext.Provider>
   );
 }
+
+/** Where somebody belongs to several and has not said which: nothing is shown of any before. */
+function ChooseOrganization({ from }: { readonly from: Me['organizations'] }): JSX.Element {
+  return (
+    <Page title="Choose an organization">
+      <p>You may be meant in several. Choose one that you know: what you do is done there.</p>
+      <ul class="buttons">
+        {from.map(({ id, name }) => (
+          <li key={id}>
+            <button type="button" onClick={() => session.choose(name)}>
+              {name}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <div class="buttons">
+        <button type="button" onClick={() => session.close()}>
+          Sign in as somebody else
+        </button>
+      </div>
+    </Page>
+  );
+}
+
 /** A token may be good and its bearer nobody's member. */
 function NotLetIn({ error, retry }: { readonly error: Error; readonly retry: () => void }): JSX.Element {
   return (

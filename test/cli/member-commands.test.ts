@@ -100,6 +100,7 @@ describe('servicectl organizations', () => {
     const me = await plane.call('GET', '/me', undefined, { token: made.out.trim() });
     expect(me.body).toMatchObject({ name: 'boss', organization: { name: 'team-b' } });
     expect((await words('organizations list -o name')).out).toBe('default\nteam-b\n');
+    expect((await words('organizations admin-token team-b')).out).toMatch(/^svcadm_\S+\n$/);
     expect((await words('organizations delete team-b')).code).toBe(2);
     expect(await words('organizations delete team-b --yes')).toMatchObject({ code: 0 });
     expect((await words('organizations list -o name')).out).toBe('default\n');

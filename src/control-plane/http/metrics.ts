@@ -1,15 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../protocol/app-error.ts';
 import type { ControlPlaneMetrics } from '../metrics/control-plane-metrics.ts';
+import type { RefusalAudit } from '../refusal-audit.ts';
 import { DEFAULT_ORGANIZATION } from '../store/organizations.ts';
 import { AGENT_PREFIX } from './answer-error.ts';
 import { authenticateAdmin, type AuthenticateAdminDeps } from './admin/authenticate.ts';
+import { auditAccessRefusal } from './admin/require-scope.ts';
 import type { HttpServer } from './server.ts';
 
 const ADMIN_PREFIX = '/api/v1';
 
 export interface MetricsRouteDeps extends AuthenticateAdminDeps {
   readonly metrics: ControlPlaneMetrics;
+  readonly refusals: Pick<RefusalAudit, 'record'>;
   /** `SERVICE_METRICS_PUBLIC`: whoever reaches the server may read them. */
   readonly isPublic: boolean;
 }
@@ -37,8 +40,10 @@ export function metricsRoute(app: HttpServer, deps: MetricsRouteDeps): void {
 }
 
 async function requireReader(deps: MetricsRouteDeps, request: FastifyRequest): Promise<void> {
-  const { organization, scopes, name } = await authenticateAdmin(deps, request.headers);
+  const admin = await authenticateAdmin(deps, request.headers);
+  const { organization, scopes, name } = admin;
   if (organization.name === DEFAULT_ORGANIZATION && scopes.has('read')) return;
+  await auditAccessRefusal(deps.refusals, request, admin, 'and may not read it');
   throw new AppError(
     'forbidden',
     `${name} of the organization ${organization.name} may not read metrics, which count what every organization has; use a token with the scope read of the organization ${DEFAULT_ORGANIZATION}`,

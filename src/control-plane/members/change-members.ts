@@ -3,11 +3,11 @@ import { AppError } from '../../protocol/app-error.ts';
 import { refusal } from '../../protocol/parse.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { scopesOf, type AccessRole } from '../access.ts';
-import { CONFIGURED_ADMIN, FIRST_ADMIN } from '../first-start.ts';
+import { CONFIGURED_ADMIN, FIRST_ADMIN, RECOVERY_ADMIN } from '../first-start.ts';
 import { findAdminToken, type AdminIdentity } from '../store/admin-tokens.ts';
 import { keepAdministrator } from '../store/administrators.ts';
-import type { AuditKind } from '../store/audit-kinds.ts';
 import { appendAudit } from '../store/audit.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import { deleteMember, findMember, memberScopes } from '../store/members.ts';
 import type { Store } from '../store/open-store.ts';
 import { lockOrganization } from '../store/organizations.ts';
@@ -46,7 +46,7 @@ export interface MemberChange {
 /** @throws AppError `conflict` (name, address or subject are taken), `forbidden` (more than the caller has) */
 export async function addMember(deps: ChangeMembersDeps, admin: AdminIdentity, given: NewMember): Promise<MemberRow> {
   const { name, access, roles = [], displayName = null, email, oidc } = given;
-  if (name === CONFIGURED_ADMIN || name === FIRST_ADMIN) {
+  if ([CONFIGURED_ADMIN, FIRST_ADMIN, RECOVERY_ADMIN].includes(name)) {
     throw refusal([{ path: '/name', message: `${name} is the name of a token that the control plane makes itself` }]);
   }
   refuseMoreThanOwn(admin, scopesOf(access), `member ${name}`);
@@ -156,9 +156,15 @@ function changed(row: MemberRow, change: MemberChange, at: string): MemberRow {
     ...(displayName === undefined ? {} : { display_name: displayName }),
     ...(email === undefined ? {} : { email: email?.toLowerCase() ?? null }),
     ...(oidc === undefined ? {} : { oidc_issuer: oidc?.issuer ?? null, oidc_subject: oidc?.subject ?? null }),
+    ...(oidc === undefined || isSame(row, oidc) ? {} : { last_seen_at: null }),
     ...(disabled === undefined ? {} : { disabled_at: disabled ? (row.disabled_at ?? at) : null }),
     updated_at: at,
   };
+}
+
+/** Of another subject nothing was seen yet: sign-in goes by it where somebody is a member of several organizations. */
+function isSame(row: MemberRow, oidc: Subject | null): boolean {
+  return row.oidc_issuer === (oidc?.issuer ?? null) && row.oidc_subject === (oidc?.subject ?? null);
 }
 
 /** Two members with one address: nobody could say which of them signed in. */

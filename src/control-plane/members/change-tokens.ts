@@ -4,13 +4,14 @@ import { refusal } from '../../protocol/parse.ts';
 import { hashToken, mintToken } from '../../protocol/token.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import type { AccessRole, Scope } from '../access.ts';
-import { CONFIGURED_ADMIN } from '../first-start.ts';
+import { CONFIGURED_ADMIN, RECOVERY_ADMIN } from '../first-start.ts';
 import { deleteAdminToken, findAdminToken, scopesOfToken, type AdminIdentity } from '../store/admin-tokens.ts';
 import { keepAdministrator } from '../store/administrators.ts';
-import type { AuditKind } from '../store/audit-kinds.ts';
 import { appendAudit } from '../store/audit.ts';
+import type { AuditKind } from '../store/audit-kinds.ts';
 import { findMember } from '../store/members.ts';
 import { lockOrganization } from '../store/organizations.ts';
+import { deletePrivateFilters } from '../store/saved-filters.ts';
 import type { MemberRow } from '../store/people-rows.ts';
 import type { AdminTokenRow, Database } from '../store/schema.ts';
 import type { ChangeMembersDeps } from './change-members.ts';
@@ -73,6 +74,7 @@ export async function removeAdminToken(deps: ChangeTokensDeps, admin: AdminIdent
     await keepAdministrator(trx, organizationId, looking, async () => {
       await deleteAdminToken(trx, organizationId, name);
     });
+    if (row.member == null) await deletePrivateFilters(trx, organizationId, name);
     const after = row.member == null ? 'what it approved no longer counts' : `member ${row.member} stays`;
     await audit(trx, admin, now.toISOString(), 'AdminTokenDeleted', `admin token ${name} deleted; ${after}`);
   });
@@ -81,6 +83,10 @@ export async function removeAdminToken(deps: ChangeTokensDeps, admin: AdminIdent
 function refuseFixed(name: string, roles: readonly string[] | undefined, member: string | undefined): void {
   if (name === CONFIGURED_ADMIN) {
     const message = `${name} is the name of the token in SERVICE_ADMIN_TOKEN; take another`;
+    throw refusal([{ path: '/name', message }]);
+  }
+  if (name === RECOVERY_ADMIN) {
+    const message = `${name} is the name of the token that servicectl organizations admin-token makes; take another`;
     throw refusal([{ path: '/name', message }]);
   }
   if (member === undefined || roles === undefined) return;

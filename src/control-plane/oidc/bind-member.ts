@@ -4,31 +4,57 @@ import { appendAudit } from '../store/audit.ts';
 import { membersOfSubject, type MemberOfOrganization } from '../store/members.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Database } from '../store/schema.ts';
+import { chooseMember } from './choose-organization.ts';
 import type { OidcClaims } from './verify-token.ts';
 
+/** Who came in, and where else he or she may go. */
+export interface FoundMember {
+  readonly member: MemberOfOrganization;
+  readonly all: readonly MemberOfOrganization[];
+}
+
 /**
- * The members that a subject is, one an organization. A member of its address that nobody is bound to is bound to it, the
- * first time; from then on the subject counts and no address does, which may become somebody else's.
+ * The member that a subject is, in the organization that is meant. A member of its address that nobody is bound to is bound
+ * to it, the first time; from then on the subject counts and no address does, which may become somebody else's. One that is
+ * bound in one organization is bound in another only by naming it: whoever administers that one cannot have it done.
  *
- * @throws AppError `forbidden`, saying what to tell an admin
+ * @throws AppError `forbidden`, saying what to tell an admin; ChooseOrganizationError
  */
-export async function membersOf(
+export async function memberOf(
   { store }: { readonly store: Store },
   claims: OidcClaims,
-  now: Date,
-): Promise<readonly MemberOfOrganization[]> {
+  { wanted, now }: { readonly wanted: string | undefined; readonly now: Date },
+): Promise<FoundMember> {
   const asked = { issuer: claims.issuer, subject: claims.subject, email: claims.email };
-  let found = await membersOfSubject(store.db, asked);
-  if (bindable(found, claims).length > 0) {
-    found = await store.write(async (trx) => {
-      for (const member of bindable(await membersOfSubject(trx, asked), claims)) await bind(trx, member, claims, now);
-      return await membersOfSubject(trx, asked);
-    });
-  }
+  const seen = among(await membersOfSubject(store.db, asked), claims, wanted);
+  if (isBoundTo(seen.member, claims)) return seen;
+  return await store.write(async (trx) => {
+    const found = among(await membersOfSubject(trx, asked), claims, wanted);
+    if (isBoundTo(found.member, claims)) return found;
+    await bind(trx, found.member, claims, now);
+    const member = {
+      ...found.member,
+      oidc_issuer: claims.issuer,
+      oidc_subject: claims.subject,
+      last_seen_at: null,
+    };
+    return { ...found, member };
+  });
+}
+
+function among(found: readonly MemberOfOrganization[], claims: OidcClaims, wanted: string | undefined): FoundMember {
   const bound = found.filter((member) => isBoundTo(member, claims));
-  const members = bound.filter(({ disabled_at: at }) => at === null);
-  if (members.length === 0) throw new AppError('forbidden', refusal(claims, found, bound));
-  return members;
+  const offered = bindable(found, claims);
+  const all = found.filter((member) => offered.includes(member) || (bound.includes(member) && isEnabled(member)));
+  const isNobodyYet = bound.length === 0 && all.length > 0;
+  // Shut out where he or she belongs: an organization that only has the address is none to be sent to instead.
+  const canCome = isNobodyYet || wanted !== undefined || bound.some(isEnabled);
+  if (all.length === 0 || !canCome) throw new AppError('forbidden', refusal(claims, found, bound));
+  return { member: chooseMember(all, claims, wanted), all };
+}
+
+function isEnabled({ disabled_at: at }: MemberOfOrganization): boolean {
+  return at === null;
 }
 
 function isBoundTo(member: MemberOfOrganization, { issuer, subject }: OidcClaims): boolean {
@@ -52,14 +78,15 @@ function bindable(found: readonly MemberOfOrganization[], claims: OidcClaims): M
 async function bind(
   trx: Kysely<Database>,
   member: MemberOfOrganization,
-  { issuer, subject, email = '' }: OidcClaims,
+  { issuer, subject, emailAsSent = '' }: OidcClaims,
   now: Date,
 ): Promise<void> {
   const at = now.toISOString();
   const who = [member.organization_id, member.name] as const;
   await trx
     .updateTable('members')
-    .set({ oidc_issuer: issuer, oidc_subject: subject, updated_at: at })
+    // What was seen of a subject before this one is not this one's.
+    .set({ oidc_issuer: issuer, oidc_subject: subject, last_seen_at: null, updated_at: at })
     .where('organization_id', '=', who[0])
     .where('name', '=', who[1])
     .execute();
@@ -69,7 +96,7 @@ async function bind(
     source: 'user',
     kind: 'MemberBound',
     actor: member.name,
-    summary: `member ${member.name} is the subject ${subject} of ${issuer} from now on, which signed in with the address ${email}`,
+    summary: `member ${member.name} is the subject ${subject} of ${issuer} from now on, which signed in with the address ${emailAsSent}`,
   });
 }
 

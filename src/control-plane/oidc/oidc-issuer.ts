@@ -25,7 +25,7 @@ type Keys = ReturnType<typeof createLocalJWKSet>;
 
 /**
  * What an issuer publishes: where to sign in, and by which keys to know its tokens. Read when first needed and again when it
- * is old; whoever calls meanwhile goes on with what there is, also while the issuer is down. A key that is not known is
+ * is old, which is waited for; where that fails, what there is goes on counting. A key that is not known is
  * looked for again at most every 30 s, so that new ones count at once and made-up ones cost nothing.
  */
 export class OidcIssuer implements AsyncDisposable {
@@ -58,8 +58,12 @@ export class OidcIssuer implements AsyncDisposable {
    */
   async key(header: JWSHeaderParameters, token: FlattenedJWSInput): ReturnType<Keys> {
     if (this.#keys === undefined) await this.#refreshIfDue();
-    // Nobody waits for it: those that there are go on counting.
-    else if (this.#age(this.#keys.at) > KEYS_FRESH_MS) void this.#refreshIfDue();
+    else if (this.#age(this.#keys.at) > KEYS_FRESH_MS) {
+      // One of them may have been taken back. While the issuer is down nobody waits again for what failed just now.
+      const isDown = this.#failures > 0 && this.#age(this.#startedAt) <= KEYS_FRESH_MS;
+      const read = this.#refreshIfDue();
+      if (!isDown) await read;
+    }
     if (this.#keys === undefined) throw this.#unavailable();
     try {
       return await this.#keys.value(header, token);

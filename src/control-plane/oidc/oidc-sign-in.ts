@@ -1,12 +1,11 @@
-import { AppError } from '../../protocol/app-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Secret } from '../../runtime/secret.ts';
 import { identityOfMember, type SignedIn } from '../store/admin-tokens.ts';
 import { accessOf, memberScopes } from '../store/members.ts';
 import type { Store } from '../store/open-store.ts';
-import { DEFAULT_ORGANIZATION } from '../store/organizations.ts';
-import { membersOf } from './bind-member.ts';
+import { memberOf } from './bind-member.ts';
+import { organizationsOf } from './choose-organization.ts';
 import type { Metadata } from './discovery.ts';
 import type { OidcConfig } from './oidc-config.ts';
 import { OidcIssuer } from './oidc-issuer.ts';
@@ -33,8 +32,8 @@ export class OidcSignIn implements AsyncDisposable {
   }
 
   /**
-   * @param organization the one that is meant; without it, the only one, or `default`, or the first by name
-   * @throws AppError `invalid_token`, `expired_token`, `forbidden`, `unavailable`
+   * @param organization the one that is meant; without it, the only one that it can be (`chooseMember`)
+   * @throws ChooseOrganizationError, AppError `invalid_token`, `expired_token`, `forbidden`, `unavailable`
    */
   async identify(
     token: Secret,
@@ -43,20 +42,13 @@ export class OidcSignIn implements AsyncDisposable {
     const { store, clock } = this.#deps;
     const now = clock.now();
     const claims = await verifyOidcToken(token.expose(), { ...this.config, keys: this.#issuer, now });
-    const members = await membersOf({ store }, claims, now);
-    const wanted = organization ?? DEFAULT_ORGANIZATION;
-    const member =
-      members.find((one) => one.organization_name === wanted) ?? (organization === undefined ? members[0] : undefined);
-    if (member === undefined) {
-      const names = members.map((one) => one.organization_name).join(', ');
-      throw new AppError('forbidden', `you are no member of the organization ${wanted}, but of: ${names}`);
-    }
+    const { member, all } = await memberOf({ store }, claims, { wanted: organization, now });
     const identity: SignedIn = {
       ...identityOfMember(member),
       access: accessOf(member),
       scopes: memberScopes(member),
       organization: { id: member.organization_id, name: member.organization_name },
-      organizations: members.map((one) => ({ id: one.organization_id, name: one.organization_name })),
+      organizations: organizationsOf(all),
       via: 'oidc',
       expiresAt: claims.expiresAt,
     };

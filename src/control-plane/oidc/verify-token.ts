@@ -21,7 +21,8 @@ const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt
 const CLOCK_TOLERANCE_SECONDS = 60;
 /** OpenID Connect Core 1.0, section 2: ASCII, at most 255. */
 const SUBJECT = /^[\x21-\x7e]{1,255}$/;
-const EMAIL = /^[^\s\p{C}@]+@[^\s\p{C}@]+$/u;
+/** ASCII, as members' addresses are: lower-casing takes some other letters for them (the Kelvin sign, U+212A, for k). */
+const EMAIL = /^[!-?A-~]+@[!-?A-~]+$/;
 
 /** What a token of the issuer says of who presents it. */
 export interface OidcClaims {
@@ -29,6 +30,8 @@ export interface OidcClaims {
   readonly subject: string;
   /** In lower case, and only where the issuer says that it is the subject's. */
   readonly email?: string;
+  /** The same as the token says it. */
+  readonly emailAsSent?: string;
   /** What it says without vouching for it. */
   readonly unverifiedEmail?: string;
   /** RFC 3339. */
@@ -75,11 +78,16 @@ export async function verifyOidcToken(token: string, deps: VerifyDeps): Promise<
 function claimsOf(payload: JWTPayload, issuer: string): OidcClaims {
   const { sub: subject = '', exp = 0, email, email_verified: isVerified } = payload;
   if (!SUBJECT.test(subject)) throw invalid('its subject is empty, too long or not ASCII');
-  const address = typeof email === 'string' && email.length <= 254 && EMAIL.test(email) ? email.toLowerCase() : '';
+  const sent = typeof email === 'string' && email.length <= 254 && EMAIL.test(email) ? email : '';
+  const address = sent.toLowerCase();
   return {
     issuer,
     subject,
-    ...(address === '' ? {} : isVerified === true ? { email: address } : { unverifiedEmail: address }),
+    ...(address === ''
+      ? {}
+      : isVerified === true
+        ? { email: address, emailAsSent: sent }
+        : { unverifiedEmail: address }),
     expiresAt: new Date(exp * 1000).toISOString(),
   };
 }

@@ -5,7 +5,11 @@ import { scopesOfToken } from './admin-tokens.ts';
 import { memberScopes } from './members.ts';
 import type { Database } from './schema.ts';
 
+/** A token that ends sooner is nobody to leave an organization to: when it ends, there may be no other. */
+const LASTING_MS = 86_400_000;
+
 interface Looking {
+  /** Whom it is to count as letting in: only a token that has not ended by then. */
   readonly now: Date;
   /** The identity provider that members come in by; absent: none. */
   readonly issuer: string | undefined;
@@ -42,7 +46,8 @@ export async function hasAdministrator(
 }
 
 /**
- * Carries out what may take an administrator away. Of two at once the second sees what the first did, since both hold the
+ * Carries out what may take an administrator away. One is left who comes in today, and one who still does tomorrow: a member,
+ * or a token without an end or with more than a day left. Where there was none before, there need not be one after. Of two at once the second sees what the first did, since both hold the
  * organization's row (`lockOrganization`).
  *
  * @throws AppError `conflict` when nobody could administer the organization any more
@@ -53,10 +58,16 @@ export async function keepAdministrator<T>(
   looking: Looking & { readonly what: string },
   act: () => Promise<T>,
 ): Promise<T> {
-  const before = await hasAdministrator(trx, organizationId, looking);
+  const soon = { ...looking, now: new Date(looking.now.getTime() + LASTING_MS) };
+  const areThere = async (): Promise<readonly [boolean, boolean]> => [
+    await hasAdministrator(trx, organizationId, looking),
+    await hasAdministrator(trx, organizationId, soon),
+  ];
+  const [wasNow, wasSoon] = await areThere();
   const done = await act();
-  if (before && !(await hasAdministrator(trx, organizationId, looking))) {
-    const message = `${looking.what} is the last one who can administer the organization: nobody could any more. Let another one in first, with access admin`;
+  const [isNow, isSoon] = await areThere();
+  if ((wasNow && !isNow) || (wasSoon && !isSoon)) {
+    const message = `${looking.what} is the last one who can administer the organization: nobody could any more (a token with less than 24 hours left does not count). Let another one in first, with access admin`;
     throw new AppError('conflict', message);
   }
   return done;

@@ -3,6 +3,7 @@ import { hashToken } from '../../protocol/token.ts';
 import { scopesOf, type AccessRole, type Scope } from '../access.ts';
 import type { Database, OrganizationRow } from './schema.ts';
 import type { MemberRow } from './people-rows.ts';
+import { deletePrivateFilters } from './saved-filters.ts';
 
 export async function findMember(
   db: Kysely<Database>,
@@ -40,12 +41,7 @@ export async function deleteMember(trx: Kysely<Database>, organizationId: string
   ] as const) {
     await trx.deleteFrom(table).where('organization_id', '=', organizationId).where(column, '=', name).execute();
   }
-  await trx
-    .deleteFrom('saved_filters')
-    .where('organization_id', '=', organizationId)
-    .where('owner', '=', name)
-    .where('shared', '=', 0)
-    .execute();
+  await deletePrivateFilters(trx, organizationId, name);
 }
 
 export type MemberOfOrganization = MemberRow & { readonly organization_name: OrganizationRow['name'] };

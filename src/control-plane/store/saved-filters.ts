@@ -40,6 +40,20 @@ export async function listSavedFilters(
   return await query.execute();
 }
 
+/** What nobody else uses of somebody who is gone: whoever gets the name later is somebody else. */
+export async function deletePrivateFilters(
+  trx: Kysely<Database>,
+  organizationId: string,
+  owner: string,
+): Promise<void> {
+  await trx
+    .deleteFrom('saved_filters')
+    .where('organization_id', '=', organizationId)
+    .where('owner', '=', owner)
+    .where('shared', '=', 0)
+    .execute();
+}
+
 /** His or her own of that name, else the one of that name that somebody shares: the one that was made first. */
 export async function findSavedFilter(
   db: Kysely<Database>,

@@ -14,6 +14,9 @@ export interface Me {
   readonly via: 'token' | 'oidc';
 }
 
+/** The answer while one of several organizations has to be chosen. */
+export type Whoever = Omit<Me, 'organization'> & Partial<Pick<Me, 'organization'>>;
+
 /** Why he may not; undefined: he may. */
 export function whyNot(me: Me, scope: Scope): string | undefined {
   if (me.scopes.includes(scope)) return undefined;

@@ -57,7 +57,7 @@ describe('what each may do', () => {
   it('is: everybody who has the scope that the route needs, and nobody else', { timeout: 120_000 }, async () => {
     for (const [who, token] of tokens) {
       const scopes: readonly string[] = who in ACCESS_ROLES ? ACCESS_ROLES[who as AccessRole] : [who];
-      const expected = routes.filter((route) => !scopes.includes(String(ROUTE_SCOPES[route])));
+      const expected = routes.filter((route) => ![...scopes, 'any'].includes(String(ROUTE_SCOPES[route])));
       expect([who, await refusedTo(token)]).toEqual([who, expected]);
     }
   });
@@ -136,5 +136,10 @@ describe('GET /me', () => {
       scopes: ['read', 'deploy'],
       via: 'token',
     });
+  });
+
+  it('is answered to whoever is let in, whatever he or she may do', async () => {
+    const answer = await plane.call('GET', '/me', undefined, { token: tokens.get('deploy') ?? '' });
+    expect(answer).toMatchObject({ status: 200, body: { name: 'only-deploy', scopes: ['deploy'] } });
   });
 });

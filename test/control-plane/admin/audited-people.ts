@@ -24,6 +24,11 @@ export const PEOPLE_ACTS: readonly Act[] = [
     audited: 'OrganizationCreated',
   },
   {
+    route: 'POST /organizations/:organization/admin-token',
+    path: () => '/organizations/team-b/admin-token',
+    audited: 'AdminTokenRecovered',
+  },
+  {
     route: 'DELETE /organizations/:organization',
     path: () => '/organizations/team-b',
     audited: 'OrganizationDeleted',

@@ -192,6 +192,17 @@ describe('the last administrator', () => {
   });
   const lastOne = /is the last one who can administer the organization.*Let another one in first/;
 
+  it('is no token that ends within a day, and no such token is the end of the last one that counts', async () => {
+    const own = `/admin-tokens/last-${count}-admin`;
+    const short = { token: String((await newToken({ name: 'short', expiresInSeconds: 60 }, as)).body['token']) };
+    expect(await plane.call('DELETE', own, undefined, short)).toMatchObject(refused(409, 'conflict', lastOne));
+    await newToken({ name: 'long', expiresInSeconds: 2 * 86_400 }, as);
+    expect((await plane.call('DELETE', own, undefined, short)).status).toBe(204);
+    expect(await plane.call('DELETE', '/admin-tokens/long', undefined, short)).toMatchObject(
+      refused(409, 'conflict', lastOne),
+    );
+  });
+
   it('is a token that is its own, whatever viewers there are', async () => {
     await newToken({ name: 'looker', access: ['viewer'] }, as);
     await newToken({ name: 'narrow', scopes: ['read', 'organization'] }, as);

@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccessRefusedError } from '../../access-refused.ts';
+import { ChooseOrganizationError } from '../../oidc/choose-organization.ts';
 import { LastUse } from '../../store/last-use.ts';
 import { answerError } from '../answer-error.ts';
 import { nameBodyLimit } from '../name-body-limit.ts';
@@ -11,7 +13,7 @@ import { adminTokenRoutes } from './admin-tokens.ts';
 import { applicationRoutes } from './applications.ts';
 import { approvalRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
-import { authenticateAdmin } from './authenticate.ts';
+import { adminOf, authenticateAdmin } from './authenticate.ts';
 import { catalogCredentialRoutes } from './catalog-credentials.ts';
 import { catalogVersionRoutes } from './catalog-versions.ts';
 import { catalogRoutes } from './catalog.ts';
@@ -32,7 +34,7 @@ import { intentRoutes } from './intents.ts';
 import { jobRoutes } from './jobs.ts';
 import { listClustersRoute } from './list-clusters.ts';
 import { loginRoute } from './login.ts';
-import { meRoute } from './me.ts';
+import { meRoute, meToChoose } from './me.ts';
 import { memberRoutes } from './members.ts';
 import { modeRoutes } from './mode.ts';
 import { recoveryKeyRoutes } from './recovery-key.ts';
@@ -45,7 +47,7 @@ import { organizationRoutes } from './organization.ts';
 import { organizationsRoutes } from './organizations.ts';
 import { rebindRoute } from './rebind.ts';
 import { reportRoutes } from './reports.ts';
-import { requireScope } from './require-scope.ts';
+import { auditAccessRefusal, requireScope } from './require-scope.ts';
 import { repositoryLayoutRoute } from './repository-layout.ts';
 import { repositoryRoutes } from './repositories.ts';
 import { savedFilterRoutes } from './saved-filters.ts';
@@ -61,15 +63,26 @@ export function adminApi(app: HttpServer, deps: AdminDeps): void {
   const lastUse = new LastUse({ ...deps, logger: app.log });
   app.register(
     async (scope: HttpServer) => {
-      scope.setErrorHandler((error, request, reply) => {
+      const refusals = new RefusalAudit(deps);
+      scope.setErrorHandler(async (error, request, reply) => {
+        if (error instanceof AccessRefusedError) {
+          await auditAccessRefusal(refusals, request, adminOf(request), `and was refused: ${error.message}`);
+        }
         answerError(nameBodyLimit(error, request), request, reply);
+        return reply;
       });
       scope.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
         // Answers hold tokens that are shown once, and whatever else they hold is one organization's own.
         reply.header('cache-control', 'no-store');
-        request.admin = await authenticateAdmin({ ...deps, lastUse }, request.headers);
+        try {
+          request.admin = await authenticateAdmin({ ...deps, lastUse }, request.headers);
+        } catch (error) {
+          const isMe = request.method === 'GET' && request.routeOptions.url === `${scope.prefix}/me`;
+          if (!isMe || !(error instanceof ChooseOrganizationError)) throw error;
+          return await reply.send(meToChoose(error.choice));
+        }
+        return undefined;
       });
-      const refusals = new RefusalAudit(deps);
       requireScope(scope, { refusals });
       auditRefusals(scope, { ...deps, refusals });
       refuseUnread(scope);

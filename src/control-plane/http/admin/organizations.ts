@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { deleteOrganization, makeOrganization } from '../../make-organization.ts';
+import { recoverAdministrator } from '../../recover-administrator.ts';
 import { isEverything } from '../../store/administrators.ts';
 import type { SignedIn } from '../../store/admin-tokens.ts';
 import { DEFAULT_ORGANIZATION, listOrganizations } from '../../store/organizations.ts';
@@ -28,6 +29,8 @@ const ListedOrganizationAnswer = answerOf('ListedOrganizationAnswer', {
   createdAt: Time,
 });
 
+const AdminToken = Type.String({ description: 'shown this once' });
+
 const list = {
   tags: ['organization'],
   operationId: 'listOrganizations',
@@ -43,7 +46,7 @@ const create = {
   response: answers({
     201: answerOf('CreatedOrganizationAnswer', {
       organization: ListedOrganizationAnswer,
-      adminToken: Type.String({ description: 'shown this once' }),
+      adminToken: AdminToken,
     }),
   }),
 };
@@ -54,6 +57,13 @@ const show = {
   params: OrganizationParams,
   response: answers({ 200: ListedOrganizationAnswer }),
 };
+const recover = {
+  tags: ['organization'],
+  operationId: 'recoverOrganization',
+  summary: 'Makes an admin token of an organization that lost its admins, shown this once; for admins of default',
+  params: OrganizationParams,
+  response: answers({ 201: answerOf('RecoveredOrganizationAnswer', { adminToken: AdminToken }) }),
+};
 const remove = {
   tags: ['organization'],
   operationId: 'deleteOrganization',
@@ -62,7 +72,7 @@ const remove = {
   response: answers({ 204: NoAnswer }),
 };
 
-/** `GET`, `POST /organizations`; `GET`, `DELETE /organizations/{name}`. */
+/** `GET`, `POST /organizations`; `GET`, `DELETE /organizations/{name}`; `POST /organizations/{name}/admin-token`. */
 export function organizationsRoutes(app: HttpServer, deps: AdminDeps): void {
   const { store } = deps;
 
@@ -83,6 +93,11 @@ export function organizationsRoutes(app: HttpServer, deps: AdminDeps): void {
   app.post('/organizations', { schema: create }, async (request, reply) => {
     const { row, adminToken } = await makeOrganization(deps, adminOf(request), request.body);
     return await reply.code(201).send({ organization: view(row), adminToken: adminToken.expose() });
+  });
+
+  app.post('/organizations/:organization/admin-token', { schema: recover }, async (request, reply) => {
+    const adminToken = await recoverAdministrator(deps, adminOf(request), request.params.organization);
+    return await reply.code(201).send({ adminToken: adminToken.expose() });
   });
 
   app.get('/organizations/:organization', { schema: show }, async (request, reply) => {

@@ -26,8 +26,9 @@ export function requireScope(app: HttpServer, deps: { readonly refusals: Pick<Re
     const { url = '' } = request.routeOptions;
     const needed = scopeOfRoute(request.method, pathOf(url));
     const admin = adminOf(request);
-    if (needed !== undefined && admin.scopes.has(needed)) return;
-    await auditRefusal(deps.refusals, request, admin, needed ?? 'read');
+    if (needed === 'any' || (needed !== undefined && admin.scopes.has(needed))) return;
+    const text = `without the scope ${needed ?? 'read'}`;
+    await auditAccessRefusal(deps.refusals, request, admin, text);
     throw new AppError('forbidden', refusalText(admin, needed ?? 'read'));
   });
 }
@@ -44,25 +45,25 @@ function scopeIsIn(scope: Scope, role: AccessRole): boolean {
   return scopes.includes(scope);
 }
 
-async function auditRefusal(
+/** Of a caller who is known. The refusal stands whether it could be written down or not. */
+export async function auditAccessRefusal(
   refusals: Pick<RefusalAudit, 'record'>,
   request: FastifyRequest,
-  { name: actor, organization }: AdminIdentity,
-  needed: Scope,
+  { name: actor, organization }: Pick<AdminIdentity, 'name' | 'organization'>,
+  how: string,
 ): Promise<void> {
   try {
     await refusals.record(
       { organization_id: organization.id },
       {
         kind: 'AccessRefused',
-        summary: `${actor} called ${request.method} ${request.routeOptions.url ?? ''} without the scope ${needed}`,
+        summary: `${actor} called ${request.method} ${request.routeOptions.url ?? ''} ${how}`,
         reason: 'forbidden',
         source: 'user',
         actor,
       },
     );
   } catch (error) {
-    // The refusal stands whether it could be written down or not.
     (request.log as Logger).warn({ err: error, requestId: request.id }, 'a refusal could not be audited');
   }
 }

@@ -1,10 +1,13 @@
 import type { Scope } from '../../access.ts';
 
+/** `any`: whoever is let in, whatever he or she may do. */
+export type NeededScope = Scope | 'any';
+
 /**
  * What each route of the admin API needs of its caller, by method and path below `/api/v1`; one scope each. A route without
  * a row keeps the program from starting (`require-scope.ts`), so that none is open by being forgotten.
  */
-export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
+export const ROUTE_SCOPES: Readonly<Record<string, NeededScope>> = {
   'GET /admin-tokens': 'read',
   'POST /admin-tokens': 'organization',
   'DELETE /admin-tokens/:token': 'organization',
@@ -71,7 +74,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'POST /intents/:intent/cancel': 'deploy',
   'POST /intents/:intent/reject': 'approve',
   'GET /jobs/:job': 'read',
-  'GET /me': 'read',
+  'GET /me': 'any',
   'GET /members': 'read',
   'POST /members': 'organization',
   'GET /members/:member': 'read',
@@ -89,6 +92,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
   'DELETE /organization/recovery-key': 'organization',
   'GET /organizations': 'read',
   'POST /organizations': 'organization',
+  'POST /organizations/:organization/admin-token': 'organization',
   'GET /organizations/:organization': 'read',
   'DELETE /organizations/:organization': 'organization',
   'GET /proposals': 'read',
@@ -124,7 +128,7 @@ export const ROUTE_SCOPES: Readonly<Record<string, Scope>> = {
 };
 
 /** `undefined`: there is no row. `HEAD` needs what `GET` needs. */
-export function scopeOfRoute(method: string, path: string): Scope | undefined {
+export function scopeOfRoute(method: string, path: string): NeededScope | undefined {
   const key = `${method === 'HEAD' ? 'GET' : method} ${path}`;
   return Object.hasOwn(ROUTE_SCOPES, key) ? ROUTE_SCOPES[key] : undefined;
 }

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { AppError } from '../../../protocol/app-error.ts';
 import { EntryName } from '../../../protocol/names.ts';
+import { AccessRefusedError } from '../../access-refused.ts';
 import { appendAudit } from '../../store/audit.ts';
 import { noteChange } from '../../store/changes.ts';
 import {
@@ -144,8 +145,7 @@ export function savedFilterRoutes(app: HttpServer, { store, clock }: Pick<AdminD
       const found = await findSavedFilter(trx, { organizationId: organization.id, owner: actor }, name);
       if (found === undefined) throw new AppError('not_found', `there is no saved filter ${name}`);
       if (found.owner !== actor && !scopes.has('organization')) {
-        throw new AppError(
-          'forbidden',
+        throw new AccessRefusedError(
           `the saved filter ${name} is ${found.owner}'s; its owner can delete it, or somebody with the scope organization`,
         );
       }

@@ -49,7 +49,7 @@ function securityOf(api: Api, method: string, url: string): Readonly<Record<stri
   if (api === 'public') return [];
   if (api === 'agent') return [{ agentToken: [], ...(method === 'GET' ? {} : { agentSignature: [] }) }];
   const scope = scopeOfRoute(method, url.slice(ADMIN_PREFIX.length));
-  const scopes = scope === undefined ? [] : [scope];
+  const scopes = scope === undefined || scope === 'any' ? [] : [scope];
   return [{ adminToken: scopes }, { oidc: scopes }];
 }
 
