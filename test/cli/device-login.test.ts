@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Config } from '../../src/cli/cli-config.ts';
+import type { CliDeps } from '../../src/cli/cli-deps.ts';
 import { systemClock, type Clock } from '../../src/runtime/clock.ts';
 import { RunningControlPlane } from '../control-plane/running-control-plane.ts';
 import { OidcProvider } from '../support/oidc-provider.ts';
@@ -22,7 +23,10 @@ const clock: Clock = {
 };
 
 beforeAll(async () => {
-  provider = await OidcProvider.start({ anna: { email: 'anna@example.com', email_verified: true } });
+  provider = await OidcProvider.start({
+    anna: { email: 'anna@example.com', email_verified: true },
+    vera: { email: 'vera@example.com', email_verified: true },
+  });
   plane = await RunningControlPlane.start(systemClock, provider.env);
   await plane.call('POST', '/members', { name: 'anna', access: ['viewer'], email: 'anna@example.com' });
   await plane.newCluster('here');
@@ -37,10 +41,11 @@ afterAll(async () => {
 });
 
 /** Logs in; the person opens the page that is named, wherever that is. */
-async function logIn(pages: SignInPages): Promise<Ended> {
+async function logIn(pages: SignInPages, more: Partial<CliDeps> = {}): Promise<Ended> {
   let said = '';
   let opened: Promise<unknown> | undefined;
   const ended = await home.run(['login', plane.url, '--oidc', '--name', 'dev'], {
+    ...more,
     clock,
     err: (text) => {
       said += text;
@@ -114,11 +119,30 @@ describe('a login by the device flow', () => {
     ]);
   });
 
+  it('asks which of several organizations is meant, and keeps what was chosen', async () => {
+    const vera = { name: 'vera', access: ['viewer'], email: 'vera@example.com' };
+    await plane.call('POST', '/members', vera);
+    await plane.call('POST', '/members', vera, { token: plane.addOrganization('other') });
+    const unasked = await logIn(new SignInPages('vera'));
+    expect([unasked.code, unasked.out]).toEqual([2, '']);
+    expect(unasked.err).toContain(
+      'you may be in several organizations: default, other\nChoose one: --organization NAME',
+    );
+    const questions: string[] = [];
+    const ask = async (question: string): Promise<string> => {
+      questions.push(question);
+      return await Promise.resolve('other');
+    };
+    const { code } = await logIn(new SignInPages('vera'), { terminal: { ask, askHidden: ask } });
+    expect([code, questions]).toEqual([0, ['Organization (default, other): ']]);
+    expect(config().contexts['dev']?.organization).toBe('other');
+  });
+
   it('is ended at the issuer by a logout', async () => {
     await logIn(new SignInPages('anna'));
     const login = oidc();
     expect(await home.run(['logout'])).toEqual({ code: 0, out: 'logged out of dev\n', err: '' });
-    expect(config().contexts['dev']).toEqual({ server: plane.url });
+    expect(config().contexts['dev']).toEqual({ server: plane.url, organization: 'default' });
     const form = { grant_type: 'refresh_token', refresh_token: login.refreshToken ?? '', client_id: login.clientId };
     const answer = await fetch(login.tokenEndpoint, { method: 'POST', body: new URLSearchParams(form) });
     expect([answer.status, await answer.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_grant' })]);

@@ -6,6 +6,7 @@ import { OidcProvider } from '../support/oidc-provider.ts';
 
 const PEOPLE = {
   rita: { email: 'rita@example.com', email_verified: true },
+  vera: { email: 'vera@example.com', email_verified: true },
   nobody: { email: 'nobody@example.com', email_verified: true },
 };
 
@@ -56,6 +57,17 @@ describeBrowser('signing in to the page at an identity provider', () => {
     await tab.page.getByRole('link', { name: 'rita' }).waitFor();
     await tab.page.getByRole('button', { name: 'Sign out' }).click();
     await tab.page.getByLabel('Admin token').waitFor();
+  });
+
+  it('lets whom two organizations added choose one, and shows nothing before', async () => {
+    const vera = { name: 'vera', access: ['viewer'], email: 'vera@example.com' };
+    await plane.call('POST', '/members', vera);
+    await plane.call('POST', '/members', vera, { token: plane.addOrganization('other') });
+    await signInAs('vera');
+    await tab.page.getByRole('heading', { name: 'Choose an organization' }).waitFor();
+    await tab.page.getByRole('button', { name: 'other' }).click();
+    await tab.page.getByRole('link', { name: 'vera' }).waitFor();
+    expect(await tab.page.getByLabel('Organization').inputValue()).toBe('other');
   });
 
   it('tells who is no member so, and lets him sign in as somebody else', async () => {
