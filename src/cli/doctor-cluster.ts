@@ -1,3 +1,4 @@
+import { conditionNews } from '../resources/condition-news.ts';
 import type { ShownCluster } from './cluster-table.ts';
 import { DAY_MS, type Finding } from './doctor-checks.ts';
 
@@ -17,27 +18,6 @@ const TO_DO: Readonly<Record<string, (slug: string) => string>> = {
     `Print the manifests of the version that it is to run: servicectl clusters install-command ${slug}`,
   PushCredentialExpires: (slug) => `Give it another: servicectl clusters push-credential ${slug} --kubeconfig FILE`,
   NamespacesGranted: () => 'Grant the namespace: servicectl namespaces add NAMESPACE | kubectl apply -f -',
-};
-
-/** Bad news when they are True. */
-const BAD = ['BufferOverflow', 'JobReportRefused', 'RemovedWithoutTombstone', 'Stalled', 'Expired'];
-/** Bad news when they are False. */
-const GOOD = [
-  'Authenticated',
-  'ConfigurationServed',
-  'Connected',
-  'ControllersHealthy',
-  'Synced',
-  'VersionSupported',
-  'NamespacesGranted',
-  'SigningKeyTrusted',
-];
-/** To be seen to, while all goes on: the status that says so. */
-const NOTICED: Readonly<Record<string, string>> = {
-  SourceHistoryRewritten: 'True',
-  PushCredentialExpires: 'True',
-  OperatorUpToDate: 'False',
-  OperatorSupported: 'False',
 };
 
 /** What of a cluster is not as it should be. */
@@ -71,8 +51,10 @@ function checkCredential({ slug, credential }: ShownCluster, now: Date): readonl
 }
 
 function wrongConditions({ slug, conditions, lastContactAt }: ShownCluster): readonly Finding[] {
-  // That it never was in contact is told already.
-  const told = conditions.filter(({ type }) => type !== 'Connected' || lastContactAt !== undefined);
+  // `Disconnected` is `Connected` the other way round, and that it never was in contact is told already.
+  const told = conditions.filter(
+    ({ type }) => type !== 'Disconnected' && (type !== 'Connected' || lastContactAt !== undefined),
+  );
   const wrong = told.flatMap((condition): readonly Finding[] => {
     const state = stateOf(condition);
     if (state === 'ok') return [];
@@ -91,7 +73,7 @@ function wrongConditions({ slug, conditions, lastContactAt }: ShownCluster): rea
   return [{ check: `${slug}: conditions`, state: 'ok', message: `all ${conditions.length} are as they should be` }];
 }
 
-function stateOf({ type, status }: Condition): Finding['state'] {
-  if ((BAD.includes(type) && status === 'True') || (GOOD.includes(type) && status === 'False')) return 'failed';
-  return NOTICED[type] === status ? 'warning' : 'ok';
+function stateOf(condition: Condition): Finding['state'] {
+  const news = conditionNews(condition);
+  return news === 'bad' ? 'failed' : news === 'warning' ? 'warning' : 'ok';
 }

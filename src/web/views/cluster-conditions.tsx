@@ -3,13 +3,13 @@ import { path, query, type Page } from '../api/client.ts';
 import type { ReportedResource } from '../api/clusters.ts';
 import type { Condition } from '../api/conditions.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
-import { Badge, type Tone } from '../components/badge.tsx';
+import { Badge } from '../components/badge.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
 import { When } from '../components/when.tsx';
 import type { ClusterTabProps } from './cluster.tsx';
-import { isGood } from './explained-conditions.ts';
+import { toneOfCondition } from './explained-conditions.ts';
 
 const COLUMNS: readonly Column<ReportedResource>[] = [
   {
@@ -39,13 +39,12 @@ const COLUMNS: readonly Column<ReportedResource>[] = [
 
 export function OneCondition({ condition }: { readonly condition: Condition }): JSX.Element {
   const { type, status, reason, message } = condition;
-  const good = isGood(condition);
-  const tone: Tone = good === undefined ? 'waiting' : good ? 'good' : 'bad';
+  const tone = toneOfCondition(condition);
   return (
     <>
       <Badge state={status} tone={tone} label={`${type}: ${status}`} />{' '}
       {reason === undefined ? null : <code>{reason}</code>}
-      {good === true || message === undefined ? null : <span class="condition-message">{message}</span>}
+      {tone === 'good' || message === undefined ? null : <span class="condition-message">{message}</span>}
     </>
   );
 }

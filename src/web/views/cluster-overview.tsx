@@ -12,7 +12,7 @@ import { When } from '../components/when.tsx';
 import { href } from '../router.ts';
 import type { ClusterTabProps } from './cluster.tsx';
 import { EditClusterDialog } from './edit-cluster.tsx';
-import { EXPLAINED, isGood } from './explained-conditions.ts';
+import { EXPLAINED, toneOfCondition } from './explained-conditions.ts';
 
 /** What one wants to know first: does it answer, what does it wait for, what does it say of itself. */
 export function ClusterOverview({ cluster, reload }: ClusterTabProps): JSX.Element {
@@ -197,10 +197,10 @@ function Waiting({ cluster }: { readonly cluster: Cluster }): JSX.Element | null
 
 function ConditionCards({ conditions }: { readonly conditions: readonly Condition[] }): JSX.Element {
   if (conditions.length === 0) return <p class="quiet">Nothing is known of it before its operator has registered.</p>;
-  const order: readonly (boolean | undefined)[] = [false, undefined, true];
+  const order: readonly Tone[] = ['bad', 'warning', 'waiting', 'good'];
   // `Disconnected` says the same as `Connected`, the other way round.
   const told = conditions.filter(({ type }) => type !== 'Disconnected');
-  const sorted = told.sort((a, b) => order.indexOf(isGood(a)) - order.indexOf(isGood(b)));
+  const sorted = told.sort((a, b) => order.indexOf(toneOfCondition(a)) - order.indexOf(toneOfCondition(b)));
   return (
     <ul class="condition-cards">
       {sorted.map((condition) => (
@@ -212,8 +212,7 @@ function ConditionCards({ conditions }: { readonly conditions: readonly Conditio
 
 function ConditionCard({ condition }: { readonly condition: Condition }): JSX.Element {
   const { type, status, reason, message, lastTransitionTime } = condition;
-  const good = isGood(condition);
-  const tone: Tone = good === undefined ? 'waiting' : good ? 'good' : 'bad';
+  const tone = toneOfCondition(condition);
   return (
     <li class={`tone-edge-${tone}`}>
       <p class="condition-head">

@@ -1,4 +1,6 @@
+import { conditionNews } from '../../resources/condition-news.ts';
 import type { Condition } from '../api/conditions.ts';
+import type { Tone } from '../components/badge.tsx';
 
 /** What each condition of a cluster tells, in words for somebody who meets it for the first time. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
@@ -17,23 +19,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   Stalled: 'The operator cannot go on without somebody doing something.',
 };
 
-/** Conditions that are bad news where they hold. */
-const IS_BAD = new Set([
-  'Disconnected',
-  'Expired',
-  'PushCredentialExpires',
-  'Stalled',
-  'Blocked',
-  'Failed',
-  'Degraded',
-  'Drifted',
-]);
+const TONES = { good: 'good', neutral: 'waiting', warning: 'warning', bad: 'bad' } as const;
 
-/** Of conditions that are written for good news too. */
-const BAD_REASONS = new Set(['CredentialRevoked']);
-
-export function isGood({ type, status, reason = '' }: Condition): boolean | undefined {
-  if (BAD_REASONS.has(reason)) return false;
-  if (status === 'Unknown' || type === 'Reconciling' || type === 'ModeSwitched') return undefined;
-  return (status === 'True') !== IS_BAD.has(type);
-}
+export const toneOfCondition = (condition: Condition): Tone => TONES[conditionNews(condition)];
