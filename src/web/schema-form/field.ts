@@ -55,16 +55,31 @@ export interface FieldInputs {
 /** Deeper places are written as YAML. */
 const MAX_DEPTH = 8;
 
+/** Fields that one form has; an object whose members would be more than are left is written as YAML. */
+const MAX_FIELDS = 300;
+
+/** What of a schema was walked on the way to a place. */
+interface Walk {
+  /** `$ref`s that the place stands in: one that comes again has no end. */
+  readonly refs: ReadonlySet<string>;
+  /** Fields that the form may still have, wherever. */
+  readonly budget: { left: number };
+}
+
 /** The field of a place by its schema. */
 export function fieldOf(schema: unknown, path: Path, inputs: FieldInputs, isRequired = false): Field {
-  const resolved = resolve(schema, inputs.root);
+  return walk(schema, path, inputs, isRequired, { refs: new Set(), budget: { left: MAX_FIELDS } });
+}
+
+function walk(schema: unknown, path: Path, inputs: FieldInputs, isRequired: boolean, way: Walk): Field {
+  const { found: resolved, refs } = resolve(schema, inputs.root, way.refs);
   const base = baseOf(resolved, path, inputs, isRequired);
   if (resolved === undefined || path.length > MAX_DEPTH) return { kind: 'yaml', ...base };
   if (Array.isArray(resolved['enum'])) return { kind: 'choice', choices: resolved['enum'], ...base };
   if (['anyOf', 'oneOf', 'allOf', 'if'].some((keyword) => keyword in resolved)) return { kind: 'yaml', ...base };
   switch (typeOf(resolved)) {
     case 'object':
-      return objectField(resolved, base, inputs);
+      return objectField(resolved, base, inputs, { ...way, refs });
     case 'array':
       return {
         kind: 'array',
@@ -96,11 +111,12 @@ export function fieldOf(schema: unknown, path: Path, inputs: FieldInputs, isRequ
   }
 }
 
-function objectField(schema: JsonSchema, base: FieldBase, inputs: FieldInputs): ObjectField | YamlField {
+function objectField(schema: JsonSchema, base: FieldBase, inputs: FieldInputs, way: Walk): ObjectField | YamlField {
   const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : [];
-  if (properties.length === 0) return { kind: 'yaml', ...base };
+  if (properties.length === 0 || properties.length > way.budget.left) return { kind: 'yaml', ...base };
+  way.budget.left -= properties.length;
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
-  const fields = properties.map(([name, one]) => fieldOf(one, [...base.path, name], inputs, required.includes(name)));
+  const fields = properties.map(([name, one]) => walk(one, [...base.path, name], inputs, required.includes(name), way));
   return { kind: 'object', fields, takesMore: schema['additionalProperties'] !== false, ...base };
 }
 
@@ -124,23 +140,37 @@ function typeOf({ type, properties }: JsonSchema): unknown {
   return types.length === 1 ? types[0] : undefined;
 }
 
-/** Follows `$ref` inside the document; undefined where it leads nowhere, or in a circle. */
-function resolve(schema: unknown, root: JsonSchema): JsonSchema | undefined {
+/** Follows `$ref` inside the document; undefined where it leads nowhere, or to what the place stands in already. */
+function resolve(
+  schema: unknown,
+  root: JsonSchema,
+  before: ReadonlySet<string>,
+): { readonly found: JsonSchema | undefined; readonly refs: ReadonlySet<string> } {
+  const refs = new Set(before);
   let found = schema;
-  for (let hops = 0; hops < 16; hops += 1) {
-    if (!isObject(found)) return found === true ? {} : undefined;
+  for (;;) {
+    if (!isObject(found)) return { found: found === true ? {} : undefined, refs };
     const ref = found['$ref'];
-    if (ref === undefined) return found;
-    if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined;
-    const path = ref.slice(1).split('/').slice(1);
-    const target = valueAt(
-      root,
-      path.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')),
-    );
+    if (ref === undefined) return { found, refs };
+    if (typeof ref !== 'string' || !ref.startsWith('#') || refs.has(ref)) return { found: undefined, refs };
+    refs.add(ref);
+    const target = valueAt(root, stepsOf(ref));
     const { $ref: _ref, ...beside } = found;
     found = isObject(target) ? { ...target, ...beside } : target;
   }
-  return undefined;
+}
+
+function stepsOf(ref: string): string[] {
+  const steps = ref.slice(1).split('/').slice(1);
+  return steps.map((step) => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
 }
 
 function ifNumber<Name extends string>(name: Name, value: unknown): { readonly [_ in Name]?: number } {

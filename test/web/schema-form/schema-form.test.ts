@@ -68,7 +68,25 @@ describe('fieldOf', () => {
       depth += 1;
       field = field.fields[0] ?? field;
     }
-    expect([depth, field.kind]).toEqual([9, 'yaml']);
+    expect([depth, field.kind]).toEqual([2, 'yaml']);
+  });
+
+  it('has no more fields than a reader and a browser can take in', () => {
+    const countOf = (field: Field): number =>
+      1 + (field.kind === 'object' ? field.fields.reduce((sum, one) => sum + countOf(one), 0) : 0);
+    const many = (count: number, of: object) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, of]));
+    // Each level is another definition: no $ref comes twice, and written out it would be 8^8 fields.
+    const levels = Array.from({ length: 8 }, (_, level) => [
+      `l${level}`,
+      { type: 'object', properties: many(8, level === 7 ? { type: 'string' } : { $ref: `#/$defs/l${level + 1}` }) },
+    ]);
+    const branching = { $ref: '#/$defs/l0', $defs: Object.fromEntries(levels) };
+    expect(countOf(fieldOf(branching, [], { root: branching }))).toBeLessThanOrEqual(301);
+    const twice = { type: 'object', properties: many(20, { $ref: '#' }) };
+    expect(countOf(fieldOf(twice, [], { root: twice }))).toBeLessThanOrEqual(301);
+    const wide = { type: 'object', properties: many(301, { type: 'string' }) };
+    expect(fieldOf(wide, [], { root: wide })).toMatchObject({ kind: 'yaml' });
   });
 });
 
@@ -148,6 +166,44 @@ describe('the text view', () => {
   it('takes no number that would be another one on its way', () => {
     expect(readYaml('a: 9007199254740993')).toEqual({ fault: expect.stringContaining('in quotes') });
     expect(readYaml('a: "9007199254740993"')).toEqual({ value: { a: '9007199254740993' } });
+  });
+});
+
+describe('a text that JSON has no place for', () => {
+  it.each([
+    ['base: &x {a: 1}\nb:\n  <<: *x', '<<', 3],
+    ['a: 1\nb: !!binary aGVsbG8=', '!!binary', 2],
+    ['a: !vault x', '!vault', 1],
+    ['!!set {a}', '!!set', 1],
+    ['a: 1\n? [b, c]\n: 2', 'a name must be plain text', 2],
+    ['a: 1\n? {b: c}\n: 2', 'a name must be plain text', 2],
+    ['a: 0.12345678901234567890', 'put it in quotes', 1],
+    ['a: 1e-400', 'put it in quotes', 1],
+    ['a: &a\n  - *a', 'stands in itself', 2],
+    ['&a {b: *a}', 'stands in itself', 1],
+  ])('%j is refused, with its line', (text, what, line) => {
+    expect(readYaml(text)).toEqual({ fault: expect.stringContaining(what) });
+    expect(readYaml(text)).toEqual({ fault: expect.stringContaining(`at line ${line}`) });
+  });
+
+  it.each([500, 5000])('nested %d deep is refused in words', (depth) => {
+    expect(readYaml(`${'['.repeat(depth)}${']'.repeat(depth)}`)).toEqual({
+      fault: expect.stringContaining('nested too deeply'),
+    });
+  });
+
+  it('is not one that only looks so', () => {
+    const text = 'a: &x {b: 1.50}\nc: *x\n"<<": 1\nd: !!str 5\ne: 1.5e3\nf: -0.0\ng: 100.0\n1: h\ni: 0.1';
+    const b = { b: 1.5 };
+    expect(readYaml(text)).toEqual({
+      value: { 1: 'h', a: b, c: b, '<<': 1, d: '5', e: 1500, f: -0, g: 100, i: 0.1 },
+    });
+  });
+
+  it('is empty where it holds comments alone', () => {
+    expect(['# later\n', '---\n# later\n'].map(readYamlObject)).toEqual([{ value: undefined }, { value: undefined }]);
+    expect(readYaml('~')).toEqual({ value: null });
+    expect(readYaml('""')).toEqual({ value: '' });
   });
 });
 
