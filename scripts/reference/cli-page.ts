@@ -21,7 +21,7 @@ export function cliPage(): string {
     '## Options of every command',
     'They stand before a command or behind it. Those of the connection (`--server` to `--request-timeout`) are for commands that call the control plane by them.',
     list([...common.values()].map(optionItem)),
-    'Exit status: 0 done; 1 refused, no answer, or `diff` found a difference; 2 a command line that cannot be used; 3 not yet when the time was up.',
+    'Exit status: 0 done; 1 refused, no answer, or `diff` found a difference; 2 a command line that cannot be used; 3 `apps`: not yet when the time was up.',
     ...groupsOf(program).flatMap(({ name, description, members }) => [
       `## servicectl ${name}`,
       sentence(prose(capital(description))),

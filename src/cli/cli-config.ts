@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { parse, stringify } from 'yaml';
+import { parse, stringify, YAMLParseError } from 'yaml';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
@@ -64,7 +64,9 @@ export function readConfig(deps: Pick<CliDeps, 'env'>): Config {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     if (code === 'ENOENT') return { contexts: {} };
     // The parser's own words quote the text, which holds secrets.
-    throw new CliError(EXIT.usage, `${file} cannot be read (${code})`, `Repair it, or move it away and log in again`);
+    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
+    const where = line === undefined ? file : `${file}:${line}`;
+    throw new CliError(EXIT.usage, `${where} cannot be read (${code})`, `Repair it, or move it away and log in again`);
   }
   if (Value.Check(Config, value)) return value;
   const [fault] = Value.Errors(Config, value);
@@ -77,7 +79,8 @@ export function readConfig(deps: Pick<CliDeps, 'env'>): Config {
 
 /** Whole or not at all, and for its owner alone. Call it with the lock held (`withConfigLock`). */
 export function writeConfig(deps: Pick<CliDeps, 'env'>, config: Config): void {
-  const file = requireConfigFile(deps);
+  // A link, as of files that are kept elsewhere, stays one.
+  const file = realFile(requireConfigFile(deps));
   const next = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(next, stringify(config, { lineWidth: 0 }), { mode: 0o600, flush: true });
@@ -87,6 +90,14 @@ export function writeConfig(deps: Pick<CliDeps, 'env'>, config: Config): void {
     rmSync(next, { force: true });
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     throw new CliError(EXIT.failed, `${file} cannot be written (${code})`, undefined, { cause: error });
+  }
+}
+
+function realFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
   }
 }
 

@@ -4,11 +4,12 @@ import { CliError, EXIT } from './cli-error.ts';
 import { bodyOfFields, labelIn, withClusterFields, type ClusterFields } from './cluster-fields.ts';
 import { clusterText, type ShownCluster } from './cluster-table.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
-import { readDocumentFile, refusedAt, type DocumentFile } from './document-file.ts';
+import { readDocumentFile, refusedAt } from './document-file.ts';
 import { printable } from './git-views.ts';
 import { installScript, type InstallLink } from './install-script.ts';
 import { readKubeconfigFile } from './kubeconfig-file.ts';
 import { addOutput, documentText, isDocument, print, type OutputFormat } from './output.ts';
+import { asGiven } from './shown-cluster-file.ts';
 
 interface CreateOptions extends ConnectionOptions, ClusterFields {
   readonly mode?: string;
@@ -44,7 +45,11 @@ export function addClusterCreateCommand(clusters: Command, deps: CliDeps): void 
   addOutput(withClusterFields(command)).action(
     async (slug: string | undefined, options: CreateOptions, self: Command) => {
       const file = options.fromFile === undefined ? undefined : await readDocumentFile(options.fromFile);
-      const body = await bodyOf(slug, options, file);
+      const given = asGiven(file?.value ?? {});
+      const body = await bodyOf(slug, options, given.value);
+      if (given.leftOut.length > 0 && deps.isQuiet !== true) {
+        deps.err(printable(`left out, as it is not given when a cluster is made: ${given.leftOut.join(', ')}\n`));
+      }
       const created = await callControlPlane<Created>(options, deps, 'POST', '/clusters', body).catch(
         (error: unknown) => {
           throw file === undefined ? error : refusedAt(error, file);
@@ -79,9 +84,8 @@ async function tell(
 async function bodyOf(
   slug: string | undefined,
   options: CreateOptions,
-  file: DocumentFile | undefined,
+  base: Readonly<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
-  const base = file?.value ?? {};
   const name = slug ?? base['slug'];
   if (typeof name !== 'string') {
     throw new CliError(EXIT.usage, 'the cluster has no slug', 'servicectl clusters create SLUG, or slug: in the file');

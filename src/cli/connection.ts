@@ -8,6 +8,9 @@ import { durationIn } from './operation-parameters.ts';
 import { resolveConnection, type Connection } from './resolve-connection.ts';
 import { withRetries } from './retry-call.ts';
 
+/** Of one call; the next repeats it. */
+const ONE_CALL_MS = 10_000;
+
 export interface ConnectionOptions {
   readonly server?: string;
   readonly tokenFile?: string;
@@ -15,7 +18,7 @@ export interface ConnectionOptions {
   readonly organization?: string;
   /** Seconds: of a call with all its repetitions. */
   readonly requestTimeout?: number;
-  /** Of one call. Default: the client's. */
+  /** Of one call. Default: 10 s. */
   readonly timeoutMs?: number;
 }
 
@@ -67,12 +70,12 @@ export async function sendToControlPlane<T>(
   const { organization, baseUrl } = connection;
   const key = call.method === 'POST' ? { 'idempotency-key': randomUUID() } : {};
   const keyed: AdminCall = { ...call, headers: { ...key, ...call.headers } };
-  const client = (token: Secret): AdminClient =>
+  const client = (token: Secret, leftMs: number): AdminClient =>
     new AdminClient({
       baseUrl,
       token,
       ...(organization === undefined ? {} : { organization }),
-      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      timeoutMs: Math.min(options.timeoutMs ?? ONE_CALL_MS, leftMs),
     });
   const token = await connection.token();
   try {
@@ -80,7 +83,7 @@ export async function sendToControlPlane<T>(
       options,
       deps,
       keyed,
-      async () => await asSomebody<T>(connection, keyed, { client, token }),
+      async (leftMs) => await asSomebody<T>(connection, keyed, { client: (fresh) => client(fresh, leftMs), token }),
     );
   } catch (error) {
     throw inWords(error, { baseUrl, renewal: connection.renewal, path: call.path });

@@ -13,6 +13,7 @@ import {
   type ShownCommit,
 } from './git-views.ts';
 import { addOutput, print, type OutputOptions } from './output.ts';
+import { cursorAfter } from './unexpected-answer.ts';
 
 interface GitOptions extends ConnectionOptions, OutputOptions {
   readonly repository?: string;
@@ -115,13 +116,15 @@ async function commits(options: LogOptions, deps: CliDeps): Promise<readonly Lis
   const repository =
     options.repository ?? (cluster === undefined ? DEFAULT_REPOSITORY : await repositoryOf(cluster, options, deps));
   const items: ListedCommit[] = [];
+  const seen = new Set<string>();
   while (items.length < maxCount) {
     asked.set('limit', String(Math.min(MAX_PAGE, maxCount - items.length)));
     const path = `/repositories/${encodeURIComponent(repository)}/commits?${asked.toString()}`;
     const page = await callControlPlane<CommitsPage>(options, deps, 'GET', path);
+    const next = cursorAfter(page, seen);
     items.push(...page.items);
-    if (page.nextCursor === undefined) break;
-    asked.set('cursor', page.nextCursor);
+    if (next === undefined) break;
+    asked.set('cursor', next);
   }
   return items;
 }

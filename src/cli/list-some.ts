@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { callControlPlane, type ConnectionOptions } from './connection.ts';
+import { cursorAfter } from './unexpected-answer.ts';
 
 const DEFAULT_LIMIT = 100;
 const PAGE = 500;
@@ -23,6 +24,7 @@ export async function listSome<T>(
 ): Promise<readonly T[]> {
   const limit = options.limit === 0 ? Number.POSITIVE_INFINITY : options.limit;
   const items: T[] = [];
+  const seen = new Set<string>();
   let cursor: string | undefined;
   do {
     const asked = new URLSearchParams(query);
@@ -34,8 +36,8 @@ export async function listSome<T>(
       'GET',
       `${path}?${asked.toString()}`,
     );
+    cursor = cursorAfter(page, seen);
     items.push(...page.items);
-    cursor = page.nextCursor;
   } while (cursor !== undefined && items.length < limit);
   if (cursor !== undefined && deps.isQuiet !== true) {
     deps.err(`There are more than these ${items.length}: --limit 0 prints all\n`);

@@ -8,6 +8,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { readRecoveryKey } from './recovery-key-file.ts';
+import { cursorAfter } from './unexpected-answer.ts';
 
 interface ResealOptions extends ConnectionOptions {
   readonly recoveryKey: readonly string[];
@@ -101,11 +102,13 @@ async function* recoverables(
   deps: CliDeps,
 ): AsyncIterable<{ readonly page: RecoveryPage; readonly item: Recoverable }> {
   let query = '';
+  const seen = new Set<string>();
   for (;;) {
     const page = await callControlPlane<RecoveryPage>(options, deps, 'GET', `${path}/recovery-values${query}`);
+    const next = cursorAfter(page, seen);
     for (const item of page.items) yield { page, item };
-    if (page.nextCursor === undefined) return;
-    query = `?cursor=${encodeURIComponent(page.nextCursor)}`;
+    if (next === undefined) return;
+    query = `?cursor=${encodeURIComponent(next)}`;
   }
 }
 

@@ -15,7 +15,7 @@ const NOTICED_MS = 1000;
 /** Nothing was sent. */
 const UNREACHED = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 /** It may have been done. */
-const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT']);
+const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'ETIMEDOUT', 'TimeoutError']);
 
 /**
  * Repeats a call that was not answered, or was put off, with jitter, until it is answered or its time is up. What may have
@@ -25,14 +25,14 @@ export async function withRetries<T>(
   { requestTimeout = DEFAULT_SECONDS, timeoutMs = 0 }: ConnectionOptions,
   { clock = systemClock, randomBytes: random = randomBytes, err, isQuiet }: CallDeps,
   call: AdminCall,
-  send: () => Promise<AdminAnswer<T>>,
+  send: (leftMs: number) => Promise<AdminAnswer<T>>,
 ): Promise<AdminAnswer<T>> {
   const endAt = clock.now().getTime() + Math.max(requestTimeout * 1000, timeoutMs);
   const chance = (): number => (random(1)[0] ?? 0) / 256;
   let mayBeDone = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await send();
+      return await send(Math.max(1, endAt - clock.now().getTime()));
     } catch (error) {
       if (mayBeDone && isGone(error, call)) return { body: {} as T, headers: new Headers() as never };
       const again = kindOf(error, call, attempt);
@@ -76,6 +76,8 @@ function isGone(error: unknown, { method }: AdminCall): boolean {
 
 function codeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  // A DOMException, whose code is a number.
+  if (cause instanceof Error && cause.name === 'TimeoutError') return cause.name;
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { InstallOptionError } from '../install/install-options.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
@@ -39,6 +40,7 @@ import { addRepositoryCommands } from './repository-commands.ts';
 import { addResealCommand } from './reseal-command.ts';
 import { addSearchCommand } from './search-command.ts';
 import { addSigningKeyCommands } from './signing-key-commands.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /**
  * Every command with its options, such as the reference and completion show them. A tree is for one run: it keeps what it
@@ -53,7 +55,7 @@ export function commandTree(deps: CliDeps, note: (options: EverywhereOptions) =>
     .version(`servicectl ${PROJECT_VERSION}`, '--version', 'prints the version')
     .addHelpText(
       'after',
-      '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line, 3 not yet when the time was up.',
+      '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line, 3 apps: not yet when the time was up.\n`apps diff` has its own, as diff has.',
     )
     .showSuggestionAfterError()
     .exitOverride()
@@ -120,11 +122,12 @@ export async function servicectl(args: readonly string[], given: CliDeps): Promi
       deps.err(printable(`servicectl: ${error.message}\n`));
       return EXIT.usage;
     }
-    if (!(error instanceof CliError)) throw error;
+    const known = error instanceof CliError ? error : unexpectedAnswer(error);
+    if ((deps.env['SERVICECTL_DEBUG'] ?? '') !== '') deps.err(printable(`${inspect(error)}\n`));
     // What was printed says it all, such as a diff.
-    if (error.message !== '')
-      deps.err(printable(`servicectl: ${error.message}\n${error.next === undefined ? '' : `${error.next}\n`}`));
-    return error.exitCode;
+    if (known.message !== '')
+      deps.err(printable(`servicectl: ${known.message}\n${known.next === undefined ? '' : `${known.next}\n`}`));
+    return known.exitCode;
   }
 }
 

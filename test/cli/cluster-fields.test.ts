@@ -138,3 +138,24 @@ it('deletes a cluster whose slug was typed, after it said what goes and what sta
   expect(await home.run(['clusters', 'delete', 'quiet'], answering('quiet'))).toMatchObject({ code: 0 });
   expect((await run('delete', 'quiet', '--yes')).err).toContain('servicectl clusters list');
 });
+
+it('takes a cluster as it is shown, without what nobody gives', async () => {
+  await run(...'create first --mode gitops --namespace shop --label team=a --heartbeat-every 2m --prune'.split(' '));
+  for (const format of ['yaml', 'json']) {
+    const file = home.file(`first.${format}`, (await run('show', 'first', '-o', format)).out);
+    const { code, out, err } = await run('create', `by-${format}`, '--from-file', file, '-o', format);
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^left out, as it is not given [^\n]*: id, [^\n]*git\.url[^\n]*\n$/),
+    ]);
+    expect(parse(out)).toMatchObject({
+      slug: `by-${format}`,
+      labels: { team: 'a' },
+      allowedNamespaces: ['shop'],
+      ownIntervals: ['heartbeatSeconds'],
+      git: { pruneOnRemoval: true },
+    });
+  }
+  const wrong = home.file('wrong.yaml', 'slug: wrong\nallowedNamespace: [shop]\n');
+  expect((await run('create', '--from-file', wrong)).code).toBe(1);
+});

@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Terminal } from '../../src/cli/terminal.ts';
@@ -142,6 +143,20 @@ describe('a context', () => {
     expect(wrong).toMatch(/^2 servicectl: .*config\.yaml is not a configuration of servicectl: \/contexts\/a/);
     writeFileSync(home.config, 'contexts: [svcadm_secret\n');
     expect(`${wrong}${await clusters([])}`).not.toContain('svcadm_secret');
+  });
+
+  it('is kept in the file that a link names, which stays a link', async () => {
+    await logIn(plane, 'first');
+    const kept = join(home.folder, 'kept-elsewhere.yaml');
+    renameSync(home.config, kept);
+    symlinkSync(kept, home.config);
+    await logIn(plane, 'second');
+    expect(lstatSync(home.config).isSymbolicLink()).toBe(true);
+    expect(parse(readFileSync(kept, 'utf8'))).toMatchObject({ contexts: { first: {}, second: {} } });
+    writeFileSync(kept, 'contexts:\n  first:\n  - [secret\n');
+    const { code, err } = await home.run(['contexts', 'list']);
+    expect([code, err]).toEqual([2, expect.stringMatching(/config\.yaml:[234] cannot be read/)]);
+    expect(err).not.toContain('secret');
   });
 
   it('is changed by many commands at once, of which none is lost, and by one after another was killed', async () => {

@@ -87,3 +87,60 @@ describe('what a terminal would act on', () => {
     expect(yaml.out).toMatch(/- "no"\n.*- "on"\n.*- "y"\n/);
   });
 });
+
+describe('an answer of another shape', () => {
+  it.each([
+    ['null', null],
+    ['a list', [1, 2]],
+    ['items that are none', { items: 'nope' }],
+    ['items of nothing', { items: [null] }],
+  ])('that is %s is told in words, and where it went wrong only to who asks', async (_, body) => {
+    for (const line of ['clusters list', 'audit list', 'whoami']) {
+      const { code, err } = await run(line, say(200, body));
+      expect([line, code, err]).toEqual([line, 1, expect.stringContaining('not of a control plane of this version')]);
+      expect(err).not.toMatch(/\n\s+at /);
+    }
+    answer = say(200, body);
+    const env = { SERVICECTL_DEBUG: '1', SERVICECTL_SERVER: url, SERVICECTL_TOKEN_FILE: home.file('token', 'any') };
+    expect((await home.run(['clusters', 'list'], { env })).err).toMatch(/\n\s+at /);
+  });
+
+  it('that names the same cursor for ever ends', async () => {
+    for (const line of ['clusters list', 'intents list --limit 0']) {
+      const { code, err } = await run(line, say(200, { items: [], nextCursor: 'again' }));
+      expect([code, err]).toEqual([1, expect.stringContaining('not of a control plane of this version')]);
+    }
+  });
+
+  it('that has no end is read no further than it may be long', { timeout: 60_000 }, async () => {
+    const part = Buffer.alloc(1024 * 1024, 'x');
+    const { code, err } = await run('clusters list', (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"items":["');
+      const more = (): void => {
+        while (!response.destroyed) if (!response.write(part)) return;
+      };
+      response.on('drain', more);
+      more();
+    });
+    expect([code, err]).toEqual([1, expect.stringContaining('more than 67108864 bytes')]);
+  });
+});
+
+describe('a control plane that says nothing', () => {
+  it('is asked no longer than --request-timeout says', { timeout: 20_000 }, async () => {
+    const began = performance.now();
+    const { code, err } = await run('clusters list --request-timeout 1s', () => undefined);
+    expect([code, err]).toEqual([1, expect.stringContaining('does not answer')]);
+    expect(performance.now() - began).toBeLessThan(9000);
+  });
+
+  it('is asked again, as one whose answer was lost', { timeout: 30_000 }, async () => {
+    let asked = 0;
+    const { code, out } = await run('clusters list -o json', (request, response) => {
+      asked += 1;
+      if (asked > 1) say(200, { items: [] })(request, response);
+    });
+    expect([code, asked, JSON.parse(out)]).toEqual([0, 2, { items: [] }]);
+  });
+});
