@@ -56,8 +56,8 @@ describe('the check of traffic', () => {
   });
 
   it('finds an error that the operation is not said to answer with', () => {
-    const error = { error: 'conflict', message: 'no', requestId: 'req-1' };
-    expect(traffic.faultsOf(read(error, { status: 409 }))).toEqual(['the status 409 is not documented']);
+    const error = { error: 'precondition_failed', message: 'no', requestId: 'req-1' };
+    expect(traffic.faultsOf(read(error, { status: 412 }))).toEqual(['the status 412 is not documented']);
     expect(traffic.faultsOf(read(error, { status: 404 })).join('\n')).toContain('/error');
     expect(traffic.faultsOf(read({ ...error, error: 'not_found' }, { status: 404 }))).toEqual([]);
   });
