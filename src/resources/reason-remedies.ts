@@ -44,7 +44,7 @@ export const REASON_REMEDIES: Readonly<Partial<Record<Reason, string>>> = {
   SpecInvalid: MESSAGE,
   StaleSource: 'Nothing, after a restore; else ask for it anew through the control plane.',
   SourceUnreachable: 'Look at the network, the address and the credential of the repository.',
-  CommitNotTrusted: 'Revert the commit, or trust it: `servicectl commit-signing-keys trust CLUSTER`.',
+  CommitNotTrusted: 'Revert the commit, or trust it: `servicectl commit-signing-keys vouch CLUSTER REVISION`.',
   HistoryRewritten: 'Find out who rewrote the branch, and why.',
   RemovalsHeld: 'Restore the files, or accept the revision: `servicectl clusters accept-removals CLUSTER`.',
   CopyNotPartial: 'Let the Git host take filters (`uploadpack.allowFilter`), or leave it.',
