@@ -1,4 +1,5 @@
 /** Rows of a fleet that is the same every time, for `seed-fleet.ts`. */
+import { DEFAULT_SECURITY } from '../../src/control-plane/cluster-settings.ts';
 
 export type Row = Readonly<Record<string, string | number | null>>;
 
@@ -49,7 +50,7 @@ export function clusterRows({ organizationId, organization, clusters, at }: Flee
       allowed_namespaces: '["shop","web"]',
       allowed_catalog_entries: JSON.stringify(ENTRIES),
       allowed_operation_templates: '["rollout-restart"]',
-      security: '{}',
+      security: JSON.stringify(DEFAULT_SECURITY),
       intervals: '{"rotate_seconds":604800,"heartbeat_seconds":60,"event_batch_ms":1000,"event_batch_size":100}',
       operator_version: isPending ? null : '0.1.0',
       last_contact_at: isPending ? null : at,

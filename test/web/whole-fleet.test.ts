@@ -60,6 +60,8 @@ describeBrowser('the page with ten thousand clusters', () => {
     // A cluster and back: the list is where it was left.
     await rows().nth(10).getByRole('link').first().click();
     await tab.page.getByRole('navigation', { name: 'Of this cluster' }).waitFor();
+    await tab.page.getByText('Last contact', { exact: true }).waitFor();
+    expect(await tab.page.getByText('This cannot be shown').count()).toBe(0);
     await tab.page.goBack();
     await table.waitFor();
     const height = await tab.page.evaluate<number>("document.querySelector('.virtual-body').offsetHeight / 44");
