@@ -6,6 +6,8 @@ import { live, type Change } from './live.ts';
 
 /** Of many changes at once, one look. */
 const SETTLE_MS = 400;
+/** Between two looks at what counts a whole fleet, which costs more. */
+export const AGGREGATE_REST_MS = 4000;
 
 export interface Resource<T> {
   /** What was read last; stays while it is read again and while nothing answers. */
@@ -27,8 +29,14 @@ interface Read<T> {
 /**
  * `GET` of `path` (undefined: nothing yet), again whenever one of `changes` is told and when the control plane answers
  * again. Leaving aborts it.
+ *
+ * @param restMs least time between two looks for a change: the first change after a rest is seen at once
  */
-export function useResource<T>(path: string | undefined, changes?: (change: Change) => boolean): Resource<T> {
+export function useResource<T>(
+  path: string | undefined,
+  changes?: (change: Change) => boolean,
+  restMs = 0,
+): Resource<T> {
   const [read, setRead] = useState<Read<T>>({ path: undefined });
   const [turn, setTurn] = useState(0);
   const concerns = useRef(changes);
@@ -58,18 +66,23 @@ export function useResource<T>(path: string | undefined, changes?: (change: Chan
   useEffect(() => {
     if (!wants) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let restsUntil = performance.now() + restMs;
     const stop = live.subscribe((change) => {
       if (change !== undefined && concerns.current?.(change) !== true) return;
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        reload();
-      }, SETTLE_MS);
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          restsUntil = performance.now() + restMs;
+          reload();
+        },
+        Math.max(SETTLE_MS, restsUntil - performance.now()),
+      );
     });
     return () => {
       clearTimeout(timer);
       stop();
     };
-  }, [wants, reload]);
+  }, [wants, reload, restMs]);
 
   const isOffline = read.error instanceof OfflineError;
   useEffect(() => {

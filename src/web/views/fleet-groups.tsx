@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
-import { CLUSTER_HEALTHS } from '../api/clusters.ts';
+import { CLUSTER_HEALTHS, type ClusterSummary } from '../api/clusters.ts';
+import { query, type Page } from '../api/client.ts';
 import type { Fleet, FleetGroup } from '../api/fleet.ts';
+import { useResource } from '../api/use-resource.ts';
 import { StateShape, toneOf } from '../components/badge.tsx';
 import { Table, type Column } from '../components/table.tsx';
 import { href, setParameters } from '../router.ts';
@@ -15,6 +17,9 @@ interface GroupsProps {
 export function FleetGroups({ fleet: { groups, groupsLeftOut = 0 }, groupBy }: GroupsProps): JSX.Element {
   const [name, setName] = useState(groupBy ?? '');
   const id = useId();
+  // Those of the first clusters: more than enough to choose from, and another can be typed.
+  const some = useResource<Page<ClusterSummary>>(`/clusters${query({ fields: 'summary', limit: '200' })}`);
+  const known = [...new Set(some.data?.items.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
   useEffect(() => setName(groupBy ?? ''), [groupBy]);
   return (
     <section>
@@ -31,11 +36,17 @@ export function FleetGroups({ fleet: { groups, groupsLeftOut = 0 }, groupBy }: G
           <input
             id={id}
             value={name}
+            list={`${id}-known`}
             placeholder="env"
             autocomplete="off"
             spellcheck={false}
             onInput={(event) => setName(event.currentTarget.value)}
           />
+          <datalist id={`${id}-known`}>
+            {known.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
         </div>
         <button type="submit">Group</button>
       </form>

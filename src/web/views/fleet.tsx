@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { query, type Page as ListPage } from '../api/client.ts';
 import { CLUSTER_HEALTHS, MODES, type ClusterSummary } from '../api/clusters.ts';
 import type { Fleet } from '../api/fleet.ts';
-import { isOf, useResource } from '../api/use-resource.ts';
+import { AGGREGATE_REST_MS, isOf, useResource } from '../api/use-resource.ts';
 import { Badge, toneOf } from '../components/badge.tsx';
 import { ClusterLink } from '../components/links.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
@@ -19,6 +19,7 @@ export function FleetView({ parameters }: ViewProps): JSX.Element {
   const fleet = useResource<Fleet>(
     `/fleet${query({ groupBy })}`,
     isOf('clusters', 'intents', 'approvals', 'proposals', 'events'),
+    AGGREGATE_REST_MS,
   );
   return (
     <Page title="Fleet" beside={<NewClusterButton />}>
@@ -49,7 +50,7 @@ function HealthBar({ fleet: { clusters } }: { readonly fleet: Fleet }): JSX.Elem
   return (
     <section class="health" aria-label="Clusters by health">
       <div class="health-bar" aria-hidden="true">
-        {CLUSTER_HEALTHS.map((health) => (
+        {CLUSTER_HEALTHS.filter((health) => clusters.byHealth[health] > 0).map((health) => (
           <span key={health} class={`fill-${toneOf(health)}`} style={{ flexGrow: String(clusters.byHealth[health]) }} />
         ))}
       </div>
@@ -152,8 +153,8 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
 function Trouble(): JSX.Element {
   const changes = isOf('clusters', 'events');
   const list = (health: string): string => `/clusters${query({ fields: 'summary', health, limit: '6' })}`;
-  const degraded = useResource<ListPage<ClusterSummary>>(list('degraded'), changes);
-  const unreachable = useResource<ListPage<ClusterSummary>>(list('unreachable'), changes);
+  const degraded = useResource<ListPage<ClusterSummary>>(list('degraded'), changes, AGGREGATE_REST_MS);
+  const unreachable = useResource<ListPage<ClusterSummary>>(list('unreachable'), changes, AGGREGATE_REST_MS);
   const rows = [...(degraded.data?.items ?? []), ...(unreachable.data?.items ?? [])].slice(0, 8);
   return (
     <section class="panel">
