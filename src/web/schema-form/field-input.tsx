@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ArrayField, ChoiceField, Field, NumberField, ObjectField, TextField } from './field.ts';
 import { useForm } from './form-context.ts';
-import { Faults, Labelled, useFaultsAt } from './labelled.tsx';
+import { Faults, Labelled, titleOf, useFaultsAt } from './labelled.tsx';
 import { withNote } from './with-note.ts';
 import { readNumber } from './number-text.ts';
 import { emptyItem, itemFields } from './place-faults.ts';
@@ -31,7 +31,7 @@ function ObjectInput({ field }: { readonly field: ObjectField }): JSX.Element {
   const faults = useFaultsAt(field);
   return (
     <fieldset class="field-group">
-      <legend>{field.title}</legend>
+      <legend>{titleOf(field)}</legend>
       {field.description !== undefined && <p class="quiet about">{field.description}</p>}
       <Faults faults={faults} />
       {field.fields.map((one) => (
@@ -59,14 +59,14 @@ function ListInput({ field }: { readonly field: ArrayField }): JSX.Element {
   const isFull = field.maxItems !== undefined && items.length >= field.maxItems;
   return (
     <fieldset class="field-group">
-      <legend>{field.title}</legend>
+      <legend>{titleOf(field)}</legend>
       {field.description !== undefined && <p class="quiet about">{field.description}</p>}
       <Faults faults={faults} />
       {items.map((item, index) => (
         <div key={index} class="list-item">
           <FieldInput field={item} />
           <button type="button" onClick={() => set([...field.path, index], undefined)}>
-            Remove <span class="hidden">{`${field.title} ${index + 1}`}</span>
+            Remove <span class="hidden">{`${titleOf(field)} ${index + 1}`}</span>
           </button>
         </div>
       ))}
@@ -78,7 +78,7 @@ function ListInput({ field }: { readonly field: ArrayField }): JSX.Element {
         disabled={isFull}
         onClick={() => set([...field.path, items.length], emptyItem(field, inputs))}
       >
-        Add <span class="hidden">to {field.title}</span>
+        Add <span class="hidden">to {titleOf(field)}</span>
       </button>
     </fieldset>
   );

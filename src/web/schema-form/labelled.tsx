@@ -31,7 +31,7 @@ export function Labelled({ field, fault, children }: LabelledProps): JSX.Element
   return (
     <div class="field">
       <label for={id}>
-        {field.title}
+        {titleOf(field)}
         {field.isRequired && field.fallback === undefined && <span class="required"> (required)</span>}
       </label>
       {children({
@@ -48,6 +48,11 @@ export function Labelled({ field, fault, children }: LabelledProps): JSX.Element
       <Faults id={`${id}-faults`} faults={faults} />
     </div>
   );
+}
+
+/** A property may have the empty text as its name. */
+export function titleOf({ title }: Field): string {
+  return title === '' ? '"" (no name)' : title;
 }
 
 export function useFaultsAt(field: Field): readonly string[] {
