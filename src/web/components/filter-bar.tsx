@@ -5,6 +5,8 @@ import { copy } from './copyable.tsx';
 import { Icon } from './icon.tsx';
 
 const PAUSE_MS = 250;
+/** Others are folded on a phone. */
+const ALWAYS_SHOWN = 2;
 
 export interface FilterField {
   /** Of the parameter in the address, which the API has too. */
@@ -28,13 +30,31 @@ interface FilterBarProps {
 /** Filters of a list. Each of them is in the address, so that what is seen can be shared as a link. */
 export function FilterBar({ label, fields, found, children }: FilterBarProps): JSX.Element {
   const { path, parameters } = useAddress();
+  const [isOpen, setOpen] = useState(false);
+  const folded = fields.slice(ALWAYS_SHOWN);
+  const given = folded.filter(({ name }) => parameters.has(name)).length;
   const isFiltered = fields.some(({ name }) => parameters.has(name));
   return (
-    <form class="filters" role="search" aria-label={label} onSubmit={(event) => event.preventDefault()}>
-      {fields.map((field) => (
-        <Filter key={field.name} field={field} value={parameters.get(field.name) ?? ''} />
+    <form
+      class={isOpen ? 'filters open' : 'filters'}
+      role="search"
+      aria-label={label}
+      onSubmit={(event) => event.preventDefault()}
+    >
+      {fields.map((field, place) => (
+        <Filter
+          key={field.name}
+          field={field}
+          value={parameters.get(field.name) ?? ''}
+          isFolded={place >= ALWAYS_SHOWN}
+        />
       ))}
       <div class="filter-acts">
+        {folded.length > 0 && (
+          <button type="button" class="more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            {isOpen ? 'Fewer filters' : `More filters${given === 0 ? '' : ` (${given} set)`}`}
+          </button>
+        )}
         {children}
         {isFiltered ? (
           <button type="button" onClick={() => go(path)}>
@@ -56,11 +76,17 @@ export function FilterBar({ label, fields, found, children }: FilterBarProps): J
 const set = (name: string, value: string, how: 'push' | 'replace'): void =>
   setParameters({ [name]: value, cursor: undefined }, how);
 
-function Filter({ field, value }: { readonly field: FilterField; readonly value: string }): JSX.Element {
+interface FilterProps {
+  readonly field: FilterField;
+  readonly value: string;
+  readonly isFolded: boolean;
+}
+
+function Filter({ field, value, isFolded }: FilterProps): JSX.Element {
   const id = useId();
   const { name, label, options } = field;
   return (
-    <div class="filter">
+    <div class={isFolded ? 'filter filter-more' : 'filter'}>
       <label for={id}>{label}</label>
       {options === undefined ? (
         <TextFilter id={id} field={field} value={value} />

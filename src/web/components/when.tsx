@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
+import { serverClock } from '../api/server-clock.ts';
 import { useStore } from '../use-store.ts';
 
 const TICK_MS = 10_000;
 
 /** The present moment, to within ten seconds, shared by every time on the screen. */
 const ticks = {
-  now: Date.now(),
+  now: serverClock.now(),
   timer: undefined as ReturnType<typeof setInterval> | undefined,
   listeners: new Set<() => void>(),
 };
@@ -25,12 +26,12 @@ const clock = {
 };
 
 function tick(): void {
-  ticks.now = Date.now();
+  ticks.now = serverClock.now();
   for (const listener of ticks.listeners) listener();
 }
 
 /** The present moment in milliseconds, again every ten seconds. */
-const useNow = (): number => Math.max(useStore(clock), ticks.timer === undefined ? Date.now() : 0);
+const useNow = (): number => Math.max(useStore(clock), ticks.timer === undefined ? serverClock.now() : 0);
 
 const UNITS = [
   ['year', 31_557_600],
@@ -70,7 +71,7 @@ export function When({ at, isFocusable = true }: WhenProps): JSX.Element | null 
   const moment = Date.parse(at);
   if (Number.isNaN(moment)) return <span>{at}</span>;
   // Between two ticks it has come to be, and is not to come.
-  const hasBeen = moment > now && moment <= Date.now();
+  const hasBeen = moment > now && moment <= serverClock.now();
   return (
     <time class="when" dateTime={at} data-exact={EXACT.format(moment)} {...(isFocusable ? { tabIndex: 0 } : {})}>
       {relative(moment, hasBeen ? moment : now)}

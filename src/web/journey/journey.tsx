@@ -12,8 +12,14 @@ const TONES: Readonly<Record<Station['state'], Tone>> = {
   failed: 'bad',
 };
 
+interface JourneyProps {
+  readonly items: readonly TimelineItem[];
+  /** The words of a step that stand above already: a long error is not said twice. */
+  readonly toldAbove?: string | undefined;
+}
+
 /** The way of an intent from its request to Ready; what is still to come is told too. */
-export function Journey({ items }: { readonly items: readonly TimelineItem[] }): JSX.Element {
+export function Journey({ items, toldAbove }: JourneyProps): JSX.Element {
   return (
     <ol class="journey" aria-label="Journey of the intent">
       {stations(items).map((station, index) => (
@@ -28,7 +34,7 @@ export function Journey({ items }: { readonly items: readonly TimelineItem[] }):
               {station.took !== undefined && <span class="quiet"> after {station.took}</span>}
             </p>
             <p>
-              {station.text}
+              {station.text === toldAbove ? 'For the reason above.' : station.text}
               {station.by !== undefined && <span class="quiet"> by {station.by}</span>}
               {station.link !== undefined && <Trace link={station.link} />}
             </p>

@@ -6,6 +6,7 @@ import { Badge } from '../components/badge.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { ClusterLink } from '../components/links.tsx';
 import { Pager } from '../components/pager.tsx';
+import { SavedFilters } from '../components/saved-filters.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
@@ -58,7 +59,9 @@ export function ApprovalsView({ parameters }: ViewProps): JSX.Element {
           isCurrent: name === state,
         }))}
       />
-      <FilterBar label="Filter the approvals" fields={[{ name: 'cluster', label: 'Cluster', placeholder: 'slug' }]} />
+      <FilterBar label="Filter the approvals" fields={[{ name: 'cluster', label: 'Cluster', placeholder: 'slug' }]}>
+        <SavedFilters list="approvals" />
+      </FilterBar>
       <Loaded of={list}>
         {({ items, nextCursor }) =>
           items.length === 0 ? (

@@ -6,8 +6,10 @@ import { isOf, useResource } from '../api/use-resource.ts';
 import { FilterBar, type FilterField } from '../components/filter-bar.tsx';
 import { ClusterLink, IntentLink } from '../components/links.tsx';
 import { Pager } from '../components/pager.tsx';
+import { SavedFilters } from '../components/saved-filters.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
+import { TextWithTimes } from '../components/text-with-times.tsx';
 import { When } from '../components/when.tsx';
 import { Page } from '../page.tsx';
 import { href, setParameters } from '../router.ts';
@@ -51,7 +53,7 @@ function Summary({ entry: { summary, reason, resourceRef } }: { readonly entry: 
   const { kind, namespace, name } = resourceRef ?? {};
   return (
     <>
-      {summary}
+      <TextWithTimes text={summary} />
       {reason !== undefined && !summary.includes(reason) && <span class="quiet"> ({reason})</span>}
       {kind !== undefined && (
         <span class="quiet">
@@ -90,6 +92,7 @@ export function AuditView({ parameters }: ViewProps): JSX.Element {
         >
           Follow
         </button>
+        <SavedFilters list="audit" />
       </FilterBar>
       <Loaded of={list}>
         {({ items, nextCursor }) => {

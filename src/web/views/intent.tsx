@@ -28,14 +28,14 @@ export function IntentView({ parts: [id = ''] }: ViewProps): JSX.Element {
   return (
     <Loaded of={intent}>
       {(data) => (
-        <IntentPage intent={data} reload={intent.reload}>
+        <IntentPage intent={data} reload={intent.reload} says={standing(timeline.data?.items ?? [])}>
           <Loaded of={timeline}>
             {({ items }) => (
               <>
-                <p class="standing" role="status">
+                <p class={data.state === 'failed' ? 'standing fault' : 'standing'} role="status">
                   {standing(items)}
                 </p>
-                <Journey items={items} />
+                <Journey items={items} toldAbove={data.state === 'failed' ? standing(items) : undefined} />
               </>
             )}
           </Loaded>
@@ -48,10 +48,12 @@ export function IntentView({ parts: [id = ''] }: ViewProps): JSX.Element {
 interface IntentPageProps {
   readonly intent: Intent;
   readonly reload: () => void;
+  /** What stands below of where it is. */
+  readonly says: string;
   readonly children: JSX.Element;
 }
 
-function IntentPage({ intent, reload, children }: IntentPageProps): JSX.Element {
+function IntentPage({ intent, reload, says, children }: IntentPageProps): JSX.Element {
   const [isAsked, ask] = useState(false);
   const { action, namespace, name, clusterSlug, clusterId, receipt } = intent;
   const known = useResource<ClusterChoice>(clusterSlug === undefined ? path`/clusters/${clusterId}` : undefined);
@@ -63,14 +65,18 @@ function IntentPage({ intent, reload, children }: IntentPageProps): JSX.Element 
       beside={
         <>
           <Badge state={intent.state} />
-          <ActButton scope="deploy" look="danger" why={whyNotCancelled(intent)} onClick={() => ask(true)}>
-            Cancel…
-          </ActButton>
+          {isUnderWay(intent) && (
+            <ActButton scope="deploy" look="danger" why={whyNotCancelled(intent)} onClick={() => ask(true)}>
+              Cancel…
+            </ActButton>
+          )}
         </>
       }
     >
       {intent.requestReason !== undefined && <p class="note">{intent.requestReason}</p>}
-      {intent.reason !== undefined && <p class={intent.state === 'failed' ? 'fault' : 'quiet'}>{intent.reason}</p>}
+      {intent.reason !== undefined && !says.includes(intent.reason) && (
+        <p class={intent.state === 'failed' ? 'fault' : 'quiet'}>{intent.reason}</p>
+      )}
       {children}
       <h2>Details</h2>
       <Facts
@@ -96,7 +102,6 @@ function IntentPage({ intent, reload, children }: IntentPageProps): JSX.Element 
 
 /** Only operations can be cancelled, and what is proposed can be withdrawn. */
 function whyNotCancelled(intent: Intent): string | undefined {
-  if (!isUnderWay(intent)) return `It has ended: ${intent.state}.`;
   if (intent.action === 'operate' || intent.proposal?.state === 'open') return undefined;
   return 'Only an operation can be cancelled, or what still waits as a proposal. Ask for the opposite instead.';
 }

@@ -6,6 +6,7 @@ import { Badge } from '../components/badge.tsx';
 import { FilterBar, type FilterField } from '../components/filter-bar.tsx';
 import { ClusterLink } from '../components/links.tsx';
 import { Pager } from '../components/pager.tsx';
+import { SavedFilters } from '../components/saved-filters.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
 import { When } from '../components/when.tsx';
@@ -59,7 +60,9 @@ export function IntentsView({ parameters }: ViewProps): JSX.Element {
   const list = useResource<PageOf<Intent>>(`/intents${query(filter)}`, isOf('intents'));
   return (
     <Page title="Intents">
-      <FilterBar label="Filter the intents" fields={FIELDS} />
+      <FilterBar label="Filter the intents" fields={FIELDS}>
+        <SavedFilters list="intents" />
+      </FilterBar>
       <Loaded of={list}>
         {({ items, nextCursor }) =>
           items.length === 0 ? (

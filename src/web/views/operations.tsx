@@ -7,6 +7,7 @@ import { Badge } from '../components/badge.tsx';
 import { FilterBar, type FilterField } from '../components/filter-bar.tsx';
 import { ClusterLink } from '../components/links.tsx';
 import { Pager } from '../components/pager.tsx';
+import { SavedFilters } from '../components/saved-filters.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
 import { When } from '../components/when.tsx';
@@ -56,7 +57,9 @@ export function OperationsView({ parameters }: ViewProps): JSX.Element {
         </a>
       }
     >
-      <FilterBar label="Filter the operations" fields={FIELDS} />
+      <FilterBar label="Filter the operations" fields={FIELDS}>
+        <SavedFilters list="operations" />
+      </FilterBar>
       <Loaded of={list}>
         {({ items, nextCursor }) =>
           items.length === 0 ? (

@@ -3,8 +3,10 @@ import { path, query, type Page as ListPage } from '../api/client.ts';
 import type { Proposal } from '../api/reviews.ts';
 import { isOf, useResource } from '../api/use-resource.ts';
 import { Badge } from '../components/badge.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
 import { ClusterLink } from '../components/links.tsx';
 import { Pager } from '../components/pager.tsx';
+import { SavedFilters } from '../components/saved-filters.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
@@ -40,6 +42,9 @@ export function ProposalsView({ parameters }: ViewProps): JSX.Element {
           isCurrent: name === state,
         }))}
       />
+      <FilterBar label="Filter the proposals" fields={[{ name: 'cluster', label: 'Cluster', placeholder: 'slug' }]}>
+        <SavedFilters list="proposals" />
+      </FilterBar>
       <Loaded of={list}>
         {({ items, nextCursor }) => (
           <>

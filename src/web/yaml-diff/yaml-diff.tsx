@@ -68,7 +68,7 @@ function FileDiff({ file, look }: { readonly file: ChangedFile; readonly look: D
       ) : (
         <>
           <FieldSummary parsed={parsed} />
-          <DiffTable hunks={parsed.hunks} look={look} label={`Changes of ${path}`} />
+          <DiffTable hunks={parsed.hunks} look={parsed.removed === 0 ? 'unified' : look} label={`Changes of ${path}`} />
           {parsed.cut > 0 && (
             <p class="quiet diff-none">{parsed.cut} more lines are not shown: servicectl shows them.</p>
           )}
