@@ -6,6 +6,7 @@ import { withPlaces, type GivenValues } from './app-values.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { callControlPlane, type ConnectionOptions } from './connection.ts';
 import { followIntent } from './follow-intent.ts';
+import { printable } from './git-views.ts';
 import { durationIn } from './operation-parameters.ts';
 import { addOutput, documentText, isDocument, type OutputOptions } from './output.ts';
 import type { Ending } from './timeline-text.ts';
@@ -57,7 +58,7 @@ export async function ask(asked: AskedIntent, options: AskOptions, deps: CliDeps
   const { output } = options;
   const isAlone = isDocument(output) || output === 'name';
   const say = isAlone ? deps.err : deps.out;
-  if (output === 'name') deps.out(`${id}\n`);
+  if (output === 'name') deps.out(printable(`${id}\n`));
   else say(`${id}: ${String(body['action'])} of ${what} is asked for\n`);
   if (options.wait === true) await followIntent({ id, cluster, what, good }, options, deps);
   if (isDocument(output)) {

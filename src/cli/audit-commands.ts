@@ -5,6 +5,7 @@ import { paintOf } from './colours.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { jsonText } from './escaped-document.ts';
 import { followList, type Page } from './follow-list.ts';
+import { printable } from './git-views.ts';
 import { limitOption, listSome } from './list-some.ts';
 import { addOutput, isDocument, print, type Column, type OutputOptions } from './output.ts';
 import { queryOf } from './query.ts';
@@ -105,7 +106,7 @@ async function follow(query: string, options: AuditOptions, deps: CliDeps): Prom
     tell: (items) => {
       for (const entry of items) {
         if (isDocument(options.output)) deps.out(`${jsonText(entry)}\n`);
-        else if (options.output === 'name') deps.out(`${entry.id}\n`);
+        else if (options.output === 'name') deps.out(printable(`${entry.id}\n`));
         else {
           const more = options.output === 'wide' && entry.reason !== undefined ? ` (${entry.reason})` : '';
           deps.out(

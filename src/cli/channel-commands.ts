@@ -119,7 +119,7 @@ function addWebhookCommands(webhooks: Command, deps: CliDeps): void {
         path,
       );
       if (!answer.taken) throw new CliError(EXIT.failed, `the test message was not taken: ${answer.answer}`);
-      deps.out(`${answer.answer}\n`);
+      deps.out(printable(`${answer.answer}\n`));
     });
 
   withConnection(webhooks.command('enable'))

@@ -5,6 +5,7 @@ import { CliError, EXIT } from './cli-error.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { toneOf } from './colours.ts';
+import { printable } from './git-views.ts';
 import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 
 interface ListedKey {
@@ -59,7 +60,7 @@ export function addCommitSigningCommands(program: Command, deps: CliDeps): void 
     .description('makes a new key, which signs from now on; what the one before it signed still counts')
     .action(async (options: ConnectionOptions) => {
       const { fingerprint } = await callControlPlane<ListedKey>(options, deps, 'POST', `${PATH}/rotate`);
-      deps.out(`commits are signed with ${fingerprint} from now on\n`);
+      deps.out(printable(`commits are signed with ${fingerprint} from now on\n`));
     });
 
   withConnection(keys.command('add'))
@@ -69,7 +70,7 @@ export function addCommitSigningCommands(program: Command, deps: CliDeps): void 
     .action(async (principal: string, file: string, options: ConnectionOptions) => {
       const body = { principal, publicKey: await readPublicKey(file) };
       const { id, fingerprint } = await callControlPlane<ListedKey>(options, deps, 'POST', PATH, body);
-      deps.out(`commits that ${principal} signs with ${fingerprint} count (${id})\n`);
+      deps.out(printable(`commits that ${principal} signs with ${fingerprint} count (${id})\n`));
     });
 
   withConfirmation(withConnection(keys.command('revoke')))

@@ -30,11 +30,16 @@ export function inWords(
   });
 }
 
+/** Nobody waits for longer in front of a terminal. */
+const LONG_SECONDS = 600;
+
 function nextOf({ status, retryAfter }: AdminApiError, renewal: string, path: string): string | undefined {
   if (status === 401) return renewal;
   if (status === 403) return 'See who you are and what you may do: servicectl whoami';
   if (status === 404) return whereToLook(path);
   if (status === 412) return 'Somebody changed it meanwhile: look at it again, then repeat the command';
+  if (retryAfter !== undefined && retryAfter > LONG_SECONDS)
+    return `It asks to be left alone for ${retryAfter} s: come back later`;
   if (retryAfter !== undefined)
     return `Try again in ${retryAfter} s, or give it longer: --request-timeout ${retryAfter + 30}s`;
   return undefined;

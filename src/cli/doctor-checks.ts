@@ -5,8 +5,10 @@ import { Agent, fetch } from 'undici';
 import { operatorSupport } from '../protocol/version-skew.ts';
 import { HTTP_1 } from '../runtime/http-1.ts';
 import { PROJECT_VERSION } from '../runtime/project-version.ts';
+import { readBounded } from '../runtime/read-bounded.ts';
 import { reasonOf } from './connection-error.ts';
 import type { Me } from './me-text.ts';
+import { refuseRedirect } from './no-redirect.ts';
 
 /** What was looked at, what was found, and what to do. */
 export interface Finding {
@@ -18,6 +20,7 @@ export interface Finding {
 
 export const DAY_MS = 86_400_000;
 const TIMEOUT_MS = 5000;
+const MAX_BYTES = 1024 * 1024;
 /** RFC 9110's Date has whole seconds. */
 const SKEW_NOTICED_MS = 5000;
 /** What the control plane forgives a token's times. */
@@ -30,8 +33,13 @@ const dispatcher = new Agent(HTTP_1);
 export async function checkServer(baseUrl: string, now: () => Date): Promise<readonly Finding[]> {
   const began = now();
   try {
-    const answer = await fetch(`${baseUrl}/healthz`, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    await answer.text();
+    const answer = await fetch(`${baseUrl}/healthz`, {
+      dispatcher,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    await refuseRedirect(answer);
+    await readBounded(answer, MAX_BYTES);
     const ms = now().getTime() - began.getTime();
     const check = 'connection';
     if (answer.status !== 200) {

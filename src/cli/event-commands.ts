@@ -4,6 +4,7 @@ import { paintOf } from './colours.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { jsonText } from './escaped-document.ts';
 import { followList, type Page } from './follow-list.ts';
+import { printable } from './git-views.ts';
 import { limitOption, listSome } from './list-some.ts';
 import { addOutput, isDocument, print, type Column, type OutputOptions } from './output.ts';
 import { queryOf } from './query.ts';
@@ -88,11 +89,11 @@ async function follow(
     tell: (items) => {
       for (const event of items.filter(isShown)) {
         if (isDocument(options.output)) deps.out(`${jsonText(event)}\n`);
-        else if (options.output === 'name') deps.out(`${event.eventKey}\n`);
+        else if (options.output === 'name') deps.out(printable(`${event.eventKey}\n`));
         else {
           const says = [conditionsText(event), ...event.conditions.map(({ message = '' }) => message)];
           const text = oneLine(`${resourceText(event)}  ${says.filter((part) => part !== '').join('  ')}`);
-          deps.out(`${paint('dim', event.receivedAt)}  ${text}\n`);
+          deps.out(`${paint('dim', printable(event.receivedAt))}  ${text}\n`);
         }
       }
     },

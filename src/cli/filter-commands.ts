@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { printable } from './git-views.ts';
 import { listAll } from './list-all.ts';
 import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 
@@ -64,7 +65,7 @@ export function addFilterCommands(program: Command, deps: CliDeps): void {
         for (const pair of pairs) query.append(pair.split('=', 1)[0] ?? '', pair.replace(/^[^=]*=?/, ''));
         const body = { list, query: query.toString(), shared: options.shared === true };
         const saved = await callControlPlane<Filter>(options, deps, 'PUT', at(name), body);
-        deps.out(`${saved.name}: ${saved.list}?${saved.query}\n`);
+        deps.out(printable(`${saved.name}: ${saved.list}?${saved.query}\n`));
       },
     );
 

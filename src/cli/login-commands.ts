@@ -11,6 +11,7 @@ import { callControlPlane, withConnection, type ConnectionOptions } from './conn
 import { inWords } from './connection-error.ts';
 import { requireName } from './context-commands.ts';
 import { logInByDevice, type IssuerInfo } from './device-flow.ts';
+import { printable } from './git-views.ts';
 import { revokeLogin } from './issuer-logout.ts';
 import { loginFrom } from './oidc-session.ts';
 import { addOutput, print, type OutputOptions } from './output.ts';
@@ -79,7 +80,7 @@ async function logIn(server: string, options: LoginOptions, deps: CliDeps): Prom
       contexts: { ...config.contexts, [name]: { server, ...chosen, ...credential } },
     };
   });
-  deps.out(`${server}: logged in as ${me.name} of ${me.organization.name}, with ${me.scopes.join(', ')}\n`);
+  deps.out(printable(`${server}: logged in as ${me.name} of ${me.organization.name}, with ${me.scopes.join(', ')}\n`));
   deps.out(`${name} is the current context\n`);
 }
 

@@ -100,7 +100,7 @@ export function addModeCommands(clusters: Command, deps: CliDeps): void {
       const path = `${at(cluster)}/mode-switches/${encodeURIComponent(modeSwitch.id)}/cancel`;
       const one = await callControlPlane<ShownSwitch>(options, deps, 'POST', path);
       const what = one.epoch === undefined ? 'stays' : 'comes back';
-      deps.out(`${one.clusterSlug}: ${one.id} is cancelled; ${one.from} mode ${what}\n`);
+      deps.out(printable(`${one.clusterSlug}: ${one.id} is cancelled; ${one.from} mode ${what}\n`));
       if (options.wait !== true) {
         deps.out(`To follow it: ${whereOf(one)}\n`);
         return;

@@ -90,10 +90,10 @@ export function addOperationCommands(program: Command, deps: CliDeps): Command {
       const answer = await callControlPlane<Cancelled>(options, deps, 'POST', path, body);
       const { cancellation } = answer;
       if (cancellation === undefined) deps.out(printable(`${answer.id}: ${answer.reason ?? answer.state}\n`));
-      else deps.out(`${answer.id}: ${cancellation.id} cancels it (${cancellation.state})\n`);
+      else deps.out(printable(`${answer.id}: ${cancellation.id} cancels it (${cancellation.state})\n`));
       if (cancellation === undefined) return;
       if (options.wait !== true) {
-        deps.out(`To follow it: servicectl operations show ${answer.id}\n`);
+        deps.out(printable(`To follow it: servicectl operations show ${answer.id}\n`));
         return;
       }
       const ended = await follow(answer.id, options, deps);
@@ -130,7 +130,7 @@ async function run(cluster: string, template: string, options: RunOptions, deps:
     // Of a document there is one, at the end.
     const say = isDocument(output) || output === 'name' ? deps.err : deps.out;
     say(`${id}: ${namespace}/${body.name} is asked for\n`);
-    if (output === 'name') deps.out(`${id}\n`);
+    if (output === 'name') deps.out(printable(`${id}\n`));
     if (options.wait !== true) {
       if (isDocument(output)) deps.out(documentText(await callControlPlane(options, deps, 'GET', at(id)), output));
       else say(`To follow it: servicectl operations show ${id}\n`);

@@ -7,6 +7,7 @@ import type { Secret } from '../runtime/secret.ts';
 import type { CliDeps } from './cli-deps.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
+import { printable } from './git-views.ts';
 import { readRecoveryKey } from './recovery-key-file.ts';
 import { cursorAfter } from './unexpected-answer.ts';
 
@@ -63,7 +64,7 @@ async function reseal(cluster: string, options: ResealOptions, deps: CliDeps): P
     const values = await open(item, ring, aud);
     if (typeof values === 'string') {
       failed += 1;
-      deps.err(`${what}: ${values}\n`);
+      deps.err(printable(`${what}: ${values}\n`));
       continue;
     }
     if (options.dryRun === true) {
@@ -86,7 +87,7 @@ async function reseal(cluster: string, options: ResealOptions, deps: CliDeps): P
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       failed += 1;
-      deps.err(`${what}: ${error.message}\n`);
+      deps.err(printable(`${what}: ${error.message}\n`));
     }
   }
   if (count === 0) deps.out('no application of this cluster has secret values\n');

@@ -57,6 +57,9 @@ export function commandTree(deps: CliDeps, note: (options: EverywhereOptions) =>
       'after',
       '\nExit status: 0 done, 1 refused or no answer, 2 wrong command line, 3 apps: not yet when the time was up.\n`apps diff` has its own, as diff has.',
     )
+    .addHelpText('afterAll', ({ command }) =>
+      command.parent === null ? '' : `\nOptions of every command: servicectl --help`,
+    )
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({ writeOut: deps.out, writeErr: deps.err });

@@ -3,6 +3,7 @@ import type { CliDeps } from './cli-deps.ts';
 import { confirm, withConfirmation, type Confirmation } from './confirmation.ts';
 import { callControlPlane, withConnection, type ConnectionOptions } from './connection.ts';
 import { toneOf } from './colours.ts';
+import { printable } from './git-views.ts';
 import { addOutput, print, type Column, type OutputOptions } from './output.ts';
 
 interface ListedKey {
@@ -42,7 +43,7 @@ export function addSigningKeyCommands(program: Command, deps: CliDeps): void {
     .description('makes a new key, endorsed by the one before it, which signs no more and still verifies')
     .action(async (cluster: string, options: ConnectionOptions) => {
       const { kid } = await callControlPlane<ListedKey>(options, deps, 'POST', at(cluster));
-      deps.out(`${cluster}: signs with ${kid} from now on\n`);
+      deps.out(printable(`${cluster}: signs with ${kid} from now on\n`));
     });
 
   withConfirmation(withConnection(keys.command('revoke')))

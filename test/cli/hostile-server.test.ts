@@ -144,3 +144,12 @@ describe('a control plane that says nothing', () => {
     expect([code, asked, JSON.parse(out)]).toEqual([0, 2, { items: [] }]);
   });
 });
+
+it('advises nobody to wait for a day', async () => {
+  const later = say(429, { error: 'rate_limited', message: 'slow' }, { 'retry-after': '99999' });
+  expect((await run('clusters list', later)).err).toMatch(/It asks to be left alone for 99999 s: come back later\n$/);
+});
+
+it('names the options of every command in the help of one', async () => {
+  expect((await home.run(['clusters', 'list', '--help'])).out).toContain('Options of every command: servicectl --help');
+});
