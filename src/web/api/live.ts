@@ -84,12 +84,15 @@ session.subscribe(() => {
 
 async function run(signal: AbortSignal): Promise<void> {
   for (let attempt = 0; !signal.aborted; attempt += 1) {
-    setState(attempt === 0 ? 'connecting' : state);
+    if (state !== 'polling') setState('connecting');
+    await untilOnline(signal);
+    if (signal.aborted) return;
     const began = Date.now();
     let wait: number;
     try {
       await follow(signal);
       if (Date.now() - began > STEADY_MS) attempt = 0;
+      setState('connecting');
       wait = backoff(attempt, FIRST_MS, MOST_MS);
     } catch (error) {
       if (signal.aborted) return;
@@ -98,7 +101,10 @@ async function run(signal: AbortSignal): Promise<void> {
       if (refused && error.status === 401) return;
       // Not there, too many of them, or not allowed: looked at again instead.
       if (refused) setState('polling');
-      else connection.lost();
+      else {
+        setState('connecting');
+        connection.lost();
+      }
       wait = refused ? POLL_MS : backoff(attempt, FIRST_MS, MOST_MS);
       if (refused) tell(undefined);
     }
@@ -110,6 +116,20 @@ async function follow(signal: AbortSignal): Promise<void> {
   const { token = '', organization } = session.state();
   const silence = new AbortController();
   const both = AbortSignal.any([signal, silence.signal]);
+  // Where something else finds that nothing answers, a stream that says nothing is no sign that all is well.
+  const stopWatching = connection.subscribe(() => connection.state().online || silence.abort());
+  try {
+    await followWhile(both, silence, { token, organization });
+  } finally {
+    stopWatching();
+  }
+}
+
+async function followWhile(
+  both: AbortSignal,
+  silence: AbortController,
+  { token, organization }: { readonly token: string; readonly organization: string | undefined },
+): Promise<void> {
   const answer = await fetch('/api/v1/changes', {
     headers: {
       authorization: `Bearer ${token}`,
@@ -146,6 +166,19 @@ function take({ event, data, id }: ServerEvent): void {
     tell(undefined);
   }
   if (event === 'change') tell(JSON.parse(data) as Change);
+}
+
+/** While nothing answers, `connection` asks; the stream is back as soon as there is an answer. */
+async function untilOnline(signal: AbortSignal): Promise<void> {
+  if (connection.state().online) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      stopWaiting();
+      resolve();
+    };
+    const stopWaiting = connection.subscribe(() => connection.state().online && done());
+    signal.addEventListener('abort', done, { once: true });
+  });
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
