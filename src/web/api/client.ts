@@ -1,6 +1,7 @@
 import { session } from '../session.ts';
 import { ApiError, OfflineError } from './api-error.ts';
 import { connection } from './connection.ts';
+import { serverClock } from './server-clock.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -39,6 +40,7 @@ export async function request<T>(method: Method, path: string, options: CallOpti
   const { token = session.state().token ?? '' } = options;
   const { signal } = options;
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const began = Date.now();
   let answer: Response;
   let text: string;
   try {
@@ -49,6 +51,7 @@ export async function request<T>(method: Method, path: string, options: CallOpti
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       cache: 'no-store',
     });
+    serverClock.learn(answer.headers.get('date'), began);
     text = await answer.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
