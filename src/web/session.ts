@@ -1,5 +1,7 @@
 const TOKEN_KEY = 'service-admin-token';
 const ORGANIZATION_KEY = 'service-organization';
+/** What was typed and not sent yet is kept under keys that begin so (drafts.ts). */
+export const DRAFT_PREFIX = 'service-draft ';
 
 /** Who looks: kept for this tab alone, and gone with it. */
 export interface SessionState {
@@ -19,6 +21,10 @@ function read(): SessionState {
 }
 
 let state: SessionState = read();
+
+function forgetDrafts(): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFT_PREFIX)) sessionStorage.removeItem(key);
+}
 
 function change(next: SessionState): void {
   state = next;
@@ -49,6 +55,8 @@ export const session = {
     if (token !== state.token) return;
     sessionStorage.removeItem(TOKEN_KEY);
     sessionStorage.removeItem(ORGANIZATION_KEY);
+    // Who signs out leaves nothing behind; a session that ends is gone on with.
+    if (ended === undefined) forgetDrafts();
     change(ended === undefined ? {} : { ended });
   },
 };

@@ -3,6 +3,7 @@ import { useId, useMemo, useState } from 'preact/hooks';
 import type { CatalogEntry, ChartVersions } from '../api/catalog.ts';
 import { path } from '../api/client.ts';
 import type { IntentBody } from '../api/intents.ts';
+import { useAskBeforeLoss, useDraft, useDrafts } from '../drafts.ts';
 import { useResource } from '../api/use-resource.ts';
 import { stillFound, type Fault } from '../schema-form/place-faults.ts';
 import { isObject } from '../schema-form/pointer.ts';
@@ -33,12 +34,19 @@ export function ApplicationForm(props: ApplicationFormProps): JSX.Element {
   const { entry, cluster, subject, standing, wantedVersion } = props;
   const id = useId();
   const versions = useResource<ChartVersions>(path`/catalog/${entry.name}/versions`);
-  const [version, setVersion] = useState(wantedVersion ?? standing?.version ?? '');
-  const [filled, fill] = useState<Filled>({ values: standing?.values, secrets: undefined, isReadable: true });
+  const drafts = useDrafts();
+  const [version, setVersion] = useDraft(drafts, 'version', wantedVersion ?? standing?.version ?? '');
+  // Values that were typed over others than those that stand now would undo what somebody did meanwhile.
+  const valuesDraft = `values of generation ${subject.expectedGeneration ?? 0}`;
+  const [filled, fill] = useState<Filled>(() => {
+    const draft = drafts.read(valuesDraft);
+    return { values: draft === undefined ? standing?.values : draft.value, secrets: undefined, isReadable: true };
+  });
   const [secret, setSecret] = useState<SecretTyped>({ text: '' });
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useDraft(drafts, 'reason', '');
   const [faults, setFaults] = useState<readonly Fault[]>([]);
 
+  useAskBeforeLoss(secret.text !== '' || filled.secrets !== undefined);
   const newest = versions.data?.versions.find(({ isAllowed }) => isAllowed)?.version ?? '';
   const chosen = version === '' ? newest : version;
   const body = useMemo<IntentBody>(() => {
@@ -77,6 +85,7 @@ export function ApplicationForm(props: ApplicationFormProps): JSX.Element {
         filled={filled}
         onChange={(next, touched) => {
           fill(next);
+          if (next.values !== filled.values) drafts.write(valuesDraft, next.values);
           setFaults((before) => stillFound(before, touched, VALUE_ROOTS));
         }}
         faults={faults.filter((one) => one.path !== '/chartVersion')}

@@ -1,10 +1,12 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, messageOf } from '../api/api-error.ts';
 import { call, path } from '../api/client.ts';
 import type { DryRun, Intent, IntentBody } from '../api/intents.ts';
 import { newKey } from '../api/new-key.ts';
 import { ActButton } from '../components/act-button.tsx';
+import { toast } from '../components/toast.tsx';
+import { useDrafts } from '../drafts.ts';
 import { go } from '../router.ts';
 import type { Fault } from '../schema-form/place-faults.ts';
 import { DryRunResult } from './dry-run-result.tsx';
@@ -36,6 +38,12 @@ export function CheckedIntent(props: CheckedIntentProps): JSX.Element {
   const [isBusy, setBusy] = useState(false);
   const text = useMemo(() => JSON.stringify(body), [body]);
   const isChecked = checked?.text === text;
+  const drafts = useDrafts();
+  const isLeft = useRef(false);
+  useEffect(() => {
+    isLeft.current = false;
+    return () => (isLeft.current = true);
+  }, []);
 
   const send = async (work: () => Promise<void>): Promise<void> => {
     setBusy(true);
@@ -46,6 +54,7 @@ export function CheckedIntent(props: CheckedIntentProps): JSX.Element {
     } catch (error) {
       if (error instanceof ApiError) onFaults(error.faults);
       setFault(faultText(error, placedAbove));
+      if (isLeft.current) toast(`${action}: ${messageOf(error)}`, 'fault');
     }
     setBusy(false);
   };
@@ -59,7 +68,10 @@ export function CheckedIntent(props: CheckedIntentProps): JSX.Element {
       body,
       ...(checked === undefined ? {} : { idempotencyKey: checked.key }),
     });
-    go(path`/intents/${id}`);
+    drafts.forget();
+    // Who has gone elsewhere meanwhile stays there.
+    if (isLeft.current) toast(`${action}: it was asked for as ${id}. It is under Intents.`);
+    else go(path`/intents/${id}`);
   };
   const whyNotAsked = !isChecked
     ? 'Check it first: you see what would change, and what stands against it.'

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import type { ClusterChoice } from '../api/cluster-choice.ts';
 import type { CatalogEntry } from '../api/catalog.ts';
 import { path } from '../api/client.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Loaded } from '../components/states.tsx';
+import { useDraft, useDrafts } from '../drafts.ts';
 import { Page } from '../page.tsx';
 import { href, setParameters } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
@@ -39,8 +40,9 @@ interface InstallFormProps {
 
 function InstallForm({ entry, cluster }: InstallFormProps): JSX.Element {
   const { allowedNamespaces, allowedCatalogEntries, slug } = cluster;
-  const [namespace, setNamespace] = useState(allowedNamespaces[0] ?? '');
-  const [name, setName] = useState(entry.name);
+  const drafts = useDrafts();
+  const [namespace, setNamespace] = useDraft(drafts, 'namespace', allowedNamespaces[0] ?? '');
+  const [name, setName] = useDraft(drafts, 'name', entry.name);
   const id = useId();
   return (
     <>

@@ -6,6 +6,7 @@ import type { IntentBody } from '../api/intents.ts';
 import type { OperationTemplate } from '../api/operations.ts';
 import { useResource } from '../api/use-resource.ts';
 import { Loaded } from '../components/states.tsx';
+import { useDraft, useDrafts } from '../drafts.ts';
 import { Page } from '../page.tsx';
 import { href, setParameters } from '../router.ts';
 import type { ViewProps } from '../routes.ts';
@@ -47,18 +48,23 @@ const PLACED = ROOTS;
 function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
   const id = useId();
   const application = parameters.get('application');
-  const [namespace, setNamespace] = useState(parameters.get('namespace') ?? cluster.allowedNamespaces[0] ?? '');
-  const [name, setName] = useState(() => `${template.name}-${stamp(new Date())}`.slice(0, 63));
-  const [target, setTarget] = useState('');
-  const [filled, fill] = useState<Filled>({
-    values: application === null ? undefined : { application },
+  const drafts = useDrafts();
+  const [namespace, setNamespace] = useDraft(
+    drafts,
+    'namespace',
+    parameters.get('namespace') ?? cluster.allowedNamespaces[0] ?? '',
+  );
+  const [name, setName] = useDraft(drafts, 'name', () => `${template.name}-${stamp(new Date())}`.slice(0, 63));
+  const [target, setTarget] = useDraft(drafts, 'target', '');
+  const [filled, fill] = useState<Filled>(() => ({
+    values: (drafts.read('values') ?? { value: application === null ? undefined : { application } }).value,
     secrets: undefined,
     isReadable: true,
-  });
-  const [reason, setReason] = useState('');
+  }));
+  const [reason, setReason] = useDraft(drafts, 'reason', '');
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const [kind = ''] = template.targets;
-  const [targetKind, setTargetKind] = useState(kind);
+  const [targetKind, setTargetKind] = useDraft(drafts, 'kind', kind);
   const body = useMemo<IntentBody>(
     () => ({
       action: 'operate',
@@ -106,7 +112,7 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
           />
         </div>
       </div>
-      {template.targets.length > 0 && (
+      {asksForTarget(template) && (
         <div class="pair">
           <div class="field">
             <label for={`${id}-kind`}>Kind of the target</label>
@@ -134,6 +140,7 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
         filled={filled}
         onChange={(next, touched) => {
           fill(next);
+          if (next.values !== filled.values) drafts.write('values', next.values);
           setFaults((before) => stillFound(before, touched, ROOTS));
         }}
         faults={faults}
@@ -160,6 +167,13 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
       />
     </form>
   );
+}
+
+/** Not where the parameters name it: it would be asked for twice, and one of the two would not count. */
+function asksForTarget({ targets, parameters }: OperationTemplate): boolean {
+  const { properties } = parameters as { readonly properties?: unknown };
+  const named = Object.keys(properties ?? {});
+  return targets.length > 0 && !named.includes('name') && !named.includes('application');
 }
 
 /** `20261129-001530`, in UTC. */
