@@ -28,7 +28,7 @@ export function addAppCommands(program: Command, deps: CliDeps): void {
       }
       const { members, placeOf } = await readAppOptions(options);
       const body = { action: 'install', ...app, ...members };
-      const hint = appHint(cluster, { ...app, entry: options.entry });
+      const hint = appHint(cluster, { ...app, entry: options.entry, action: 'install' });
       await ask({ cluster, app, body, good: 'ready', placeOf, hint }, options, deps);
     });
 
@@ -47,7 +47,7 @@ export function addAppCommands(program: Command, deps: CliDeps): void {
       }
       const app = await knownAppName(cluster, { text, namespace: options.namespace }, options, deps);
       const body = { action: 'update', ...app, ...members };
-      const hint = appHint(cluster, { ...app, entry: options.entry });
+      const hint = appHint(cluster, { ...app, entry: options.entry, action: 'update' });
       await ask({ cluster, app, body, good: 'ready', placeOf, hint }, options, deps);
     });
 

@@ -3,6 +3,7 @@ import type { CliDeps } from './cli-deps.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { listAll } from './list-all.ts';
 import type { ListedApp } from './app-text.ts';
+import { shellWord } from './shell-word.ts';
 
 export interface AppName {
   readonly namespace: string;
@@ -37,7 +38,7 @@ export async function knownAppName(
   const alike = (await listAll<ListedApp>(options, deps, path)).filter(({ name }) => name === text);
   const [one] = alike;
   if (one !== undefined && alike.length === 1) return { namespace: one.namespace, name: one.name };
-  const next = `See which there are: servicectl apps list ${cluster}`;
+  const next = `See which there are: servicectl apps list ${shellWord(cluster)}`;
   if (one === undefined) throw new CliError(EXIT.failed, `there is no application ${text} on cluster ${cluster}`, next);
   const where = alike.map((app) => `${app.namespace}/${app.name}`).join(', ');
   throw new CliError(EXIT.usage, `${text} may be ${where}`, 'Say which: -n NAMESPACE');

@@ -36,7 +36,7 @@ export function addAppUninstallCommand(apps: Command, deps: CliDeps): void {
         ...(expectedGeneration === undefined ? {} : { expectedGeneration }),
         ...(reason === undefined ? {} : { reason }),
       };
-      const hint = appHint(cluster, app);
+      const hint = appHint(cluster, { ...app, action: 'uninstall' });
       const isPrinted = options.dryRun === true && !isDocument(options.output);
       if (isPrinted || (options.dryRun !== true && options.yes !== true)) {
         const dry = await callControlPlane<DryRun>(options, deps, 'POST', intents(cluster), { ...body, dryRun: true });

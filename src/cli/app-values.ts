@@ -71,7 +71,8 @@ export function faultText(
   placeOf: GivenValues['placeOf'],
 ): string {
   const place = placeOf(path);
-  return `${place === undefined ? '' : `${place}: `}${path === '' ? '' : `${path} `}${message}`;
+  // What was asked for is the command itself.
+  return `${place === undefined ? '' : `${place}: `}${path === '' || path === '/action' ? '' : `${path} `}${message}`;
 }
 
 function refuseBoth({ values = [], secretValues, resetSecretValues }: ValuesOptions): void {

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { CliDeps } from './cli-deps.ts';
+import { AdminApiError } from './admin-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
 import { bodyOfFields, labelIn, withClusterFields, type ClusterFields } from './cluster-fields.ts';
 import { clusterText, type ShownCluster } from './cluster-table.ts';
@@ -52,13 +53,25 @@ export function addClusterCreateCommand(clusters: Command, deps: CliDeps): void 
       }
       const created = await callControlPlane<Created>(options, deps, 'POST', '/clusters', body).catch(
         (error: unknown) => {
-          throw file === undefined ? error : refusedAt(error, file);
+          throw withNext(file === undefined ? error : refusedAt(error, file));
         },
       );
       for (const warning of created.warnings ?? []) deps.err(printable(`WARNING: ${warning}\n`));
       await tell(created, { ...options, isAsked: self.getOptionValueSource('output') === 'cli' }, deps);
     },
   );
+}
+
+/** Of a slug that is not to be had. */
+function withNext(error: unknown): unknown {
+  if (!(error instanceof CliError) || !(error.cause instanceof AdminApiError)) return error;
+  const { faults, code } = error.cause;
+  if (!faults.some(({ path }) => path === '/slug')) return error;
+  const next =
+    code === 'conflict'
+      ? 'See which there are: servicectl clusters list; to install its operator: servicectl clusters install-command SLUG'
+      : 'Choose another: servicectl clusters create SLUG --display-name TEXT';
+  return new CliError(error.exitCode, error.message, next, { cause: error.cause });
 }
 
 async function tell(

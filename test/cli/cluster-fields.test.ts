@@ -74,6 +74,11 @@ describe('servicectl clusters create', () => {
     });
   });
 
+  it('says what to do about a slug that is not to be had', async () => {
+    expect((await run('create', 'eu')).err).toContain('servicectl clusters install-command SLUG\n');
+    expect((await run('create', 'Not_One')).err).toContain('Choose another: servicectl clusters create SLUG');
+  });
+
   it('prints the registration token when it is asked for alone', async () => {
     expect((await run('create', 'tokened', '--print-token')).out).toMatch(/^svcreg_\S+\n$/);
     expect((await run('create', 'quiet', '-o', 'json')).out).not.toContain('svcreg_');
