@@ -20,7 +20,10 @@ const LIMIT_MS = 10_000;
 /** What is said of a list that is empty. */
 const NOTHING_ELSE = /^(?:There (?:is none|are no )[^\n]*\n)?$/;
 
-/** What is read by commands.test.ts alone, and why it is not run here. A new command is run until it stands here. */
+/**
+ * What is read by commands.test.ts alone, and why it is not run here. A new command is run until it stands here; so is what
+ * would be written, with `--dry-run`, but for a mode, which only moves where an operator has registered.
+ */
 const NOT_RUN: readonly (readonly [why: string, pattern: RegExp])[] = [
   ['writes clusters', /^servicectl clusters (?:create|label|update|disable|delete|rebind|cancel-mode-switch) /],
   ['switches a mode', /^servicectl clusters mode /],
@@ -47,7 +50,9 @@ const NOT_RUN: readonly (readonly [why: string, pattern: RegExp])[] = [
 ];
 
 const lineOf = ({ words }: FencedCommand): string => words.join(' ');
-const isRun = (command: FencedCommand): boolean => !NOT_RUN.some(([, pattern]) => pattern.test(lineOf(command)));
+const isRun = (command: FencedCommand): boolean =>
+  /^(?!servicectl clusters mode ).* --dry-run\b/.test(lineOf(command)) ||
+  !NOT_RUN.some(([, pattern]) => pattern.test(lineOf(command)));
 const ofProgram = (...names: string[]): FencedCommand[] =>
   COMMANDS.filter(({ words: [name = ''] }) => names.includes(name));
 const titled = (commands: readonly FencedCommand[]): [string, FencedCommand][] =>
@@ -88,7 +93,8 @@ async function asked(cluster: string, intent: Record<string, unknown>, state?: s
 beforeAll(async () => {
   plane = await RunningControlPlane.start();
   await plane.putPodinfo();
-  for (const slug of ['prod-eu', 'demo', 'eu', 'tutorial']) await plane.newCluster(slug);
+  const allowedOperationTemplates = ['rollout-restart', 'scale', 'velero-backup'];
+  for (const slug of ['prod-eu', 'demo', 'eu', 'tutorial']) await plane.newCluster(slug, { allowedOperationTemplates });
   await plane.newCluster('lab', { connectivityMode: 'pull' });
   for (const cluster of ['prod-eu', 'tutorial']) await asked(cluster, INSTALL, 'delivered');
   writeFileSync(join(folder, 'intent.json'), JSON.stringify({ id: await asked('lab', INSTALL, 'delivered') }));
@@ -128,6 +134,7 @@ beforeAll(async () => {
     [/^(?:INTENT|int-\w+…?)$/, operation],
     [/^(?:\$P|\$PROPOSAL|prop-\w+)$/, String(body['items'][0].id)],
     [/^\/tmp\/\w+\.token$/, token],
+    [/^recovery-key\.json$/, join(folder, 'recovery-key.json')],
   ];
 }, 60_000);
 
@@ -142,7 +149,7 @@ it('runs commands of both kinds', () => {
 });
 
 it('leaves out nothing that no document has any more', () => {
-  const lines = PROGRAMS.map(lineOf);
+  const lines = PROGRAMS.filter((command) => !isRun(command)).map(lineOf);
   expect(NOT_RUN.filter(([, pattern]) => !lines.some((line) => pattern.test(line)))).toEqual([]);
 });
 
