@@ -38,6 +38,7 @@ describeBrowser('the forms of the page', () => {
 
   it("asks for an operation by its template's parameters, and shows at the field what is wrong", async () => {
     await signIn(page, plane.url, plane.token, '#/templates/scale/run?cluster=prod-eu&namespace=shop');
+    await page.getByText('Name it here or by the parameter name below, not by both.').waitFor();
     await page.getByLabel('Name of the target').fill('web');
     const replicas = page.getByLabel('replicas');
     await replicas.fill('many');

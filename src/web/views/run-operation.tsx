@@ -77,6 +77,7 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
     }),
     [namespace, name, template.name, filled.values, target, targetKind, reason],
   );
+  const otherWays = targetParameters(template);
   const isAllowed = cluster.allowedOperationTemplates.includes(template.name);
   return (
     <form class="application-form" onSubmit={(event) => event.preventDefault()}>
@@ -112,7 +113,7 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
           />
         </div>
       </div>
-      {asksForTarget(template) && (
+      {template.targets.length > 0 && (
         <div class="pair">
           <div class="field">
             <label for={`${id}-kind`}>Kind of the target</label>
@@ -130,7 +131,13 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
               autocomplete="off"
               spellcheck={false}
               onInput={(event) => setTarget(event.currentTarget.value.trim())}
+              {...(otherWays.length === 0 ? {} : { 'aria-describedby': `${id}-target-about` })}
             />
+            {otherWays.length > 0 && (
+              <p id={`${id}-target-about`} class="quiet about">
+                Name it here or by the parameter {otherWays.join(' or ')} below, not by both.
+              </p>
+            )}
           </div>
         </div>
       )}
@@ -169,11 +176,10 @@ function RunForm({ template, cluster, parameters }: RunFormProps): JSX.Element {
   );
 }
 
-/** Not where the parameters name it: it would be asked for twice, and one of the two would not count. */
-function asksForTarget({ targets, parameters }: OperationTemplate): boolean {
+/** Parameters of the template that name its target too. The control plane takes one of the two, and refuses both. */
+function targetParameters({ parameters }: OperationTemplate): readonly string[] {
   const { properties } = parameters as { readonly properties?: unknown };
-  const named = Object.keys(properties ?? {});
-  return targets.length > 0 && !named.includes('name') && !named.includes('application');
+  return ['name', 'application'].filter((name) => Object.hasOwn(properties ?? {}, name));
 }
 
 /** `20261129-001530`, in UTC. */

@@ -26,11 +26,17 @@ export function YamlDiff({ files }: { readonly files: readonly ChangedFile[] }) 
           <LookButton look="unified" now={look} choose={choose} label="Unified" />
         </div>
       )}
-      {files.map((file) => (
+      {inOrder(files).map((file) => (
         <FileDiff key={file.path} file={file} look={isWide ? look : 'unified'} />
       ))}
     </div>
   );
+}
+
+/** A folder's README is made of what stands in the files beside it: those are read first. */
+function inOrder(files: readonly ChangedFile[]): readonly ChangedFile[] {
+  const isMade = ({ path }: ChangedFile): boolean => path.endsWith('README.md');
+  return files.toSorted((a, b) => Number(isMade(a)) - Number(isMade(b)));
 }
 
 interface LookButtonProps {
