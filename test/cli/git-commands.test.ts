@@ -90,7 +90,7 @@ describe('servicectl git', () => {
     const revoked = await run('commit-signing-keys', 'revoke', 'nope', '--yes');
     expect(revoked).toMatchObject({ code: 1, err: expect.stringContaining('servicectl commit-signing-keys list') });
     const intent = await run('git', 'show', 'int-0nope');
-    expect(intent).toMatchObject({ code: 1, err: expect.stringContaining('servicectl git log --cluster') });
+    expect(intent).toMatchObject({ code: 1, err: expect.stringContaining('servicectl intents list') });
   });
 
   it('clusters get shows one cluster, with its id and its directory', async () => {
