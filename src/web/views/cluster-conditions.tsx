@@ -7,6 +7,7 @@ import { Badge } from '../components/badge.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Empty, Loaded } from '../components/states.tsx';
 import { Table, type Column } from '../components/table.tsx';
+import { TextWithTimes } from '../components/text-with-times.tsx';
 import { When } from '../components/when.tsx';
 import type { ClusterTabProps } from './cluster.tsx';
 import { toneOfCondition } from './explained-conditions.ts';
@@ -44,7 +45,11 @@ export function OneCondition({ condition }: { readonly condition: Condition }): 
     <>
       <Badge state={status} tone={tone} label={`${type}: ${status}`} />{' '}
       {reason === undefined ? null : <code>{reason}</code>}
-      {tone === 'good' || message === undefined ? null : <span class="condition-message">{message}</span>}
+      {tone === 'good' || message === undefined ? null : (
+        <span class="condition-message">
+          <TextWithTimes text={message} />
+        </span>
+      )}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { ApplicationCounts } from '../components/application-counts.tsx';
 import { Badge, type Tone } from '../components/badge.tsx';
 import { Copyable } from '../components/copyable.tsx';
 import { Facts } from '../components/facts.tsx';
+import { TextWithTimes } from '../components/text-with-times.tsx';
 import { When } from '../components/when.tsx';
 import { href } from '../router.ts';
 import type { ClusterTabProps } from './cluster.tsx';
@@ -220,7 +221,11 @@ function ConditionCard({ condition }: { readonly condition: Condition }): JSX.El
         {reason === undefined ? null : <code>{reason}</code>}
         <When at={lastTransitionTime} />
       </p>
-      {message === undefined ? null : <p>{message}</p>}
+      {message === undefined ? null : (
+        <p>
+          <TextWithTimes text={message} />
+        </p>
+      )}
       {EXPLAINED[type] === undefined ? null : <p class="quiet">{EXPLAINED[type]}</p>}
     </li>
   );
