@@ -105,7 +105,7 @@ describeBrowser('the page where things are not as they should be', () => {
     await signIn(tab.page, plane.url, String(body['token']));
     await tab.page.getByText('You may not see or do this').waitFor();
     expect(await tab.page.getByRole('alert').textContent()).toContain('read');
-    await tab.page.getByRole('button', { name: 'Sign in as somebody else' }).click();
+    await tab.page.getByRole('button', { name: 'Sign out' }).click();
     await tab.page.getByLabel('Admin token').waitFor();
   });
 
