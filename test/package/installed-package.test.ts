@@ -23,12 +23,13 @@ describe('the package as npm installs it', { timeout: 60_000 }, () => {
         'crds/ops.service.io_clusters.yaml',
         'dist/control-plane/main.js',
         'dist/operator/main.js',
+        'dist-web/index.html',
         'templates/application-instance.yaml',
         'templates/install/operator/deployment.yaml',
       ]),
     );
     const folders = new Set(installed.files.map((path) => path.slice(0, path.indexOf('/') + 1)));
-    expect(folders).toEqual(new Set(['', 'bin/', 'crds/', 'dist/', 'docs/', 'templates/']));
+    expect(folders).toEqual(new Set(['', 'bin/', 'crds/', 'dist-web/', 'dist/', 'docs/', 'templates/']));
     expect(installed.files.filter((path) => path.startsWith('dist/sandbox/') || path.endsWith('.ts'))).toEqual([]);
   });
 

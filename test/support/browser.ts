@@ -31,7 +31,8 @@ export interface Tab extends AsyncDisposable {
 export async function openTab(browser: Browser, width = 1280): Promise<Tab> {
   const context = await browser.newContext({ viewport: { width, height: 800 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  // Ends a test that waits for what never comes; two loaded cores may take a while.
+  page.setDefaultTimeout(30_000);
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('console', (message) => {
