@@ -141,11 +141,12 @@ function NumberInput({ field }: { readonly field: NumberField }): JSX.Element {
   const pointer = pointerOf(field.path);
   // An item that is taken out of its list takes its fault with it.
   useEffect(() => () => tellUnreadable(pointer, undefined), [tellUnreadable, pointer]);
-  const shown = fault === undefined ? (typeof value === 'number' ? String(value) : '') : (typed ?? '');
+  // As it is typed, until it can be read: the form may be drawn again in between.
+  const shown = typed ?? (typeof value === 'number' ? String(value) : '');
   const change = (text: string): void => {
     const read = readNumber(text, field);
     const wrong = 'fault' in read ? read.fault : undefined;
-    setTyped(text);
+    setTyped(wrong === undefined ? undefined : text);
     setFault(wrong);
     tellUnreadable(pointer, wrong);
     if ('value' in read) set(field.path, read.value);
@@ -160,6 +161,7 @@ function NumberInput({ field }: { readonly field: NumberField }): JSX.Element {
           value={shown}
           autocomplete="off"
           placeholder={typeof field.fallback === 'number' ? String(field.fallback) : ''}
+          onInput={(event) => setTyped(event.currentTarget.value)}
           onChange={(event) => change(event.currentTarget.value)}
         />
       )}
