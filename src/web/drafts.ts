@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { useMe } from './me-context.ts';
 import { addressStore } from './router.ts';
 import { DRAFT_PREFIX, session } from './session.ts';
@@ -58,9 +58,9 @@ export function useDraft<T>(drafts: Drafts, field: string, initial: T | (() => T
   return [value, change];
 }
 
-/** Asks before the page is left while something was typed that is kept nowhere, as what is secret. */
+/** Asks before the page is left while something was typed that is kept nowhere, as what is secret. From the first letter on: not after the next paint. */
 export function useAskBeforeLoss(isLost: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isLost) return undefined;
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
     addEventListener('beforeunload', ask);

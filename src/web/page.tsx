@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface PageProps {
   readonly title: string;
@@ -15,10 +15,10 @@ let isFirst = true;
 /** A view with its heading, which is the title of the tab too and takes the focus when one comes to it. */
 export function Page({ title, above, beside, children }: PageProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · service`;
   }, [title]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Who comes by a link is read the new heading; the first view of a tab is read from its top.
     if (!isFirst) heading.current?.focus({ preventScroll: true });
     if (!isFirst) scrollTo({ top: 0 });

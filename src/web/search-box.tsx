@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './components/icon.tsx';
 import { go, useAddress } from './router.ts';
 
@@ -9,8 +9,9 @@ export function SearchBox(): JSX.Element {
   const { path, parameters } = useAddress();
   const asked = path === '/search' ? (parameters.get('q') ?? '') : '';
   const [text, setText] = useState(asked);
-  useEffect(() => setText(asked), [asked]);
-  useEffect(() => {
+  // Before anything can be typed: an effect after the paint would take it away again.
+  useLayoutEffect(() => setText(asked), [asked]);
+  useLayoutEffect(() => {
     const open = (event: KeyboardEvent): void => {
       if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       event.preventDefault();

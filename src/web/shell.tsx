@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { connection } from './api/connection.ts';
 import { live } from './api/live.ts';
 import type { Me } from './api/me.ts';
@@ -23,7 +23,7 @@ interface ShellProps {
 export function Shell({ me, children }: ShellProps): JSX.Element {
   const { whole } = useAddress();
   const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [whole]);
+  useLayoutEffect(() => setOpen(false), [whole]);
   return (
     <>
       <a class="skip" href="#main" onClick={skip}>

@@ -6,6 +6,17 @@ import { goTo, signIn } from './sign-in.ts';
 
 const INSTALL_AT = '#/catalog/podinfo/install?cluster=prod-eu';
 
+/** A letter and the wish to leave in one turn of the browser, in which it paints nothing; whether it would ask. */
+const TYPE_AND_LEAVE = `(async () => {
+  const box = document.activeElement;
+  box.value = 'p';
+  box.dispatchEvent(new Event('input', { bubbles: true }));
+  for (let turn = 0; turn < 10; turn += 1) await undefined;
+  const leaving = new Event('beforeunload', { cancelable: true });
+  dispatchEvent(leaving);
+  return leaving.defaultPrevented;
+})()`;
+
 describeBrowser('what comes between in the page', () => {
   let browser: Browser;
   let plane: RunningControlPlane;
@@ -84,6 +95,14 @@ describeBrowser('what comes between in the page', () => {
     await page.getByRole('heading', { name: 'install shop/sale' }).waitFor();
     await goTo(page, INSTALL_AT, 'Install podinfo');
     expect(await reason.inputValue()).toBe('');
+  });
+
+  it('asks from the first letter of a secret on, before anything is painted', async () => {
+    const { page } = tab;
+    await signIn(page, plane.url, plane.token, INSTALL_AT);
+    await page.getByText('Secret values', { exact: true }).click();
+    await page.getByLabel('Secret values as YAML').focus();
+    expect(await page.evaluate(TYPE_AND_LEAVE)).toBe(true);
   });
 
   it('takes nobody away from where he or she has gone meanwhile', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useId, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../api/api-error.ts';
 import { Icon } from './icon.tsx';
 
@@ -14,7 +14,7 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const dialog = element.current;
     dialog?.showModal();

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useId, useRef, useState } from 'preact/hooks';
 import { go, setParameters, useAddress } from '../router.ts';
 import { copy } from './copyable.tsx';
 import { Icon } from './icon.tsx';
@@ -114,12 +114,12 @@ interface TextFilterProps {
 function TextFilter({ id, field: { name, placeholder, kind = 'search' }, value }: TextFilterProps): JSX.Element {
   const [text, setText] = useState(value);
   const sent = useRef(value);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The address was changed by something else: the back button, a saved filter.
     if (value !== sent.current) setText(value);
     sent.current = value;
   }, [value]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (text === sent.current) return undefined;
     const timer = setTimeout(() => {
       sent.current = text.trim();

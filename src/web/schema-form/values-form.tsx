@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useId, useMemo, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useId, useMemo, useState } from 'preact/hooks';
 import { fieldOf, type JsonSchema } from './field.ts';
 import { FieldInput } from './field-input.tsx';
 import { Form } from './form-context.ts';
@@ -54,7 +54,8 @@ export function ValuesForm(props: ValuesFormProps): JSX.Element {
     });
   }, []);
   const isReadable = unreadable.size === 0;
-  useEffect(() => {
+  // Before anything more is typed, which would be lost with the older values here.
+  useLayoutEffect(() => {
     if (filled.isReadable !== isReadable) onChange({ ...filled, isReadable });
   }, [filled, isReadable, onChange]);
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { YamlField } from './field.ts';
 import { useForm } from './form-context.ts';
 import { Labelled } from './labelled.tsx';
@@ -16,7 +16,7 @@ export function YamlInput({ field }: { readonly field: YamlField }): JSX.Element
   const [fault, setFault] = useState<string>();
 
   // Changed elsewhere: what was typed here is no longer what stands.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (yaml === undefined || text === undefined || fault !== undefined) return;
     const read = yaml.readYaml(text);
     if ('value' in read && JSON.stringify(read.value) !== JSON.stringify(value)) setText(undefined);
@@ -24,7 +24,7 @@ export function YamlInput({ field }: { readonly field: YamlField }): JSX.Element
 
   const pointer = pointerOf(field.path);
   // An item that is taken out of its list takes its fault with it.
-  useEffect(() => () => tellUnreadable(pointer, undefined), [tellUnreadable, pointer]);
+  useLayoutEffect(() => () => tellUnreadable(pointer, undefined), [tellUnreadable, pointer]);
   const shown = text ?? yaml?.writeYaml(value) ?? '';
   const change = (next: string): void => {
     if (yaml === undefined) return;

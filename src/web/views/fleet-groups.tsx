@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useLayoutEffect, useId, useState } from 'preact/hooks';
 import { CLUSTER_HEALTHS, type ClusterSummary } from '../api/clusters.ts';
 import { query, type Page } from '../api/client.ts';
 import type { Fleet, FleetGroup } from '../api/fleet.ts';
@@ -20,7 +20,7 @@ export function FleetGroups({ fleet: { groups, groupsLeftOut = 0 }, groupBy }: G
   // Those of the first clusters: more than enough to choose from, and another can be typed.
   const some = useResource<Page<ClusterSummary>>(`/clusters${query({ fields: 'summary', limit: '200' })}`);
   const known = [...new Set(some.data?.items.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
-  useEffect(() => setName(groupBy ?? ''), [groupBy]);
+  useLayoutEffect(() => setName(groupBy ?? ''), [groupBy]);
   return (
     <section>
       <h2>By label</h2>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, messageOf } from '../api/api-error.ts';
 import { call } from '../api/client.ts';
 import { beginSignIn, canSignInByOidc, type OidcProvider } from '../oidc.ts';
@@ -25,7 +25,7 @@ export function SignInView({ why }: { readonly why: string | undefined }): JSX.E
     });
     return () => leave.abort();
   }, []);
-  useEffect(() => setFault(why), [why]);
+  useLayoutEffect(() => setFault(why), [why]);
   const submit = (event: Event): void => {
     event.preventDefault();
     session.open(token.trim());
