@@ -40,23 +40,23 @@ function SignedIn(): JSX.Element {
   useEffect(() => {
     if (settled !== undefined) session.choose(settled);
   }, [settled]);
-  if (me.data === undefined) {
-    return <Shell>{me.error === undefined ? <Skeleton /> : <NotLetIn error={me.error} retry={me.reload} />}</Shell>;
-  }
-  if (organization === undefined) {
-    return (
-      <Shell>
-        <ChooseOrganization from={organizations} />
-      </Shell>
-    );
-  }
-  const known: Me = { ...me.data, organization };
+  const known: Me | undefined =
+    me.data === undefined || organization === undefined ? undefined : { ...me.data, organization };
+  // One shell from the first moment on: where somebody is in its bar already stays when it is known who that is.
   return (
     <MeContext.Provider value={known}>
-      <Shell me={known}>
-        <ErrorBoundary>
-          <Routed />
-        </ErrorBoundary>
+      <Shell {...(known === undefined ? {} : { me: known })}>
+        {known !== undefined ? (
+          <ErrorBoundary>
+            <Routed />
+          </ErrorBoundary>
+        ) : me.data !== undefined ? (
+          <ChooseOrganization from={organizations} />
+        ) : me.error !== undefined ? (
+          <NotLetIn error={me.error} retry={me.reload} />
+        ) : (
+          <Skeleton />
+        )}
       </Shell>
     </MeContext.Provider>
   );

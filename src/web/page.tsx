@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { isFocusWhereLeft } from './router.ts';
 
 interface PageProps {
   readonly title: string;
@@ -19,8 +20,9 @@ export function Page({ title, above, beside, children }: PageProps): JSX.Element
     document.title = `${title} · service`;
   }, [title]);
   useLayoutEffect(() => {
-    // Who comes by a link is read the new heading; the first view of a tab is read from its top.
-    if (!isFirst) heading.current?.focus({ preventScroll: true });
+    // Who comes by a link is read the new heading, but for who has gone on to something else while the view was loaded; the
+    // first view of a tab is read from its top.
+    if (!isFirst && isFocusWhereLeft()) heading.current?.focus({ preventScroll: true });
     if (!isFirst) scrollTo({ top: 0 });
     isFirst = false;
   }, []);

@@ -15,6 +15,7 @@ function read(): Address {
 }
 
 let present = read();
+let focused: Element | null = null;
 const listeners = new Set<() => void>();
 
 /** Of the address that there is now, however it came. */
@@ -22,6 +23,7 @@ export function readAddress(): void {
   const next = read();
   if (next.whole === present.whole) return;
   present = next;
+  focused = document.activeElement;
   for (const listener of listeners) listener();
 }
 
@@ -35,6 +37,12 @@ export const addressStore = {
     return () => void listeners.delete(listener);
   },
 };
+
+/** Whether what has the focus had it when the address changed, or nothing has it: nobody has gone on since to somewhere else. */
+export function isFocusWhereLeft(): boolean {
+  const { activeElement } = document;
+  return activeElement === null || activeElement === document.body || activeElement === focused;
+}
 
 export const useAddress = (): Address => useStore(addressStore);
 

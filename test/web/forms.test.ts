@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { PODINFO, RunningControlPlane } from '../control-plane/running-control-plane.ts';
 import { describeBrowser, openTab, startBrowser, type Tab } from '../support/browser.ts';
+import { seeTip } from './see-tip.ts';
 import { signIn } from './sign-in.ts';
 
 const SECRET = 'hunter2-never-shown';
@@ -119,8 +120,7 @@ describeBrowser('the forms of the page', () => {
     await install.waitFor();
     expect(await install.getAttribute('aria-disabled')).toBe('true');
     await install.click({ force: true });
-    await install.hover();
-    await page.getByText('This needs the scope deploy').waitFor();
+    await seeTip(install, 'This needs the scope deploy');
     expect([page.url(), posts]).toEqual([`${plane.url}/#/catalog/podinfo`, []]);
   });
 

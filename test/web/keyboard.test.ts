@@ -93,6 +93,36 @@ describeBrowser('the page by the keyboard alone', () => {
     await tab.page.getByRole('button', { name: 'Enable' }).waitFor();
   });
 
+  it('leaves the focus to who has gone on while a view is loaded', async () => {
+    const { page } = tab;
+    const me = Promise.withResolvers<undefined>();
+    await page.route('**/api/v1/me', async (route) => {
+      await me.promise;
+      await route.continue();
+    });
+    const view = Promise.withResolvers<undefined>();
+    await page.route('**/assets/settings-*.js', async (route) => {
+      await view.promise;
+      await route.continue();
+    });
+    await signIn(page, plane.url, plane.token, '#/settings');
+    const system = page.getByRole('radio', { name: 'system' });
+    await system.focus();
+    const isThere = async () => (await system.and(page.locator(':focus')).count()) === 1;
+    // Who signed in is known.
+    me.resolve(undefined);
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    expect(await isThere()).toBe(true);
+    // The view is there.
+    view.resolve(undefined);
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    expect(await isThere()).toBe(true);
+    await page.keyboard.press('Shift+Tab');
+    await tabTo('Clusters');
+    await page.keyboard.press('Enter');
+    await expect.poll(async () => [await page.title(), await focused()]).toEqual(['Clusters · service', 'Clusters']);
+  });
+
   it('changes the theme, which stays', async () => {
     await signIn(tab.page, plane.url, plane.token, '#/settings');
     const ground = async () => await tab.page.evaluate<string>('getComputedStyle(document.body).backgroundColor');

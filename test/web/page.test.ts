@@ -1,7 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { INSTALL, PODINFO, RunningControlPlane } from '../control-plane/running-control-plane.ts';
 import { describeBrowser, openTab, startBrowser, type Tab } from '../support/browser.ts';
+import { seeTip } from './see-tip.ts';
+import { signIn } from './sign-in.ts';
 
 const PATIENCE = { timeout: 15_000, interval: 50 };
 
@@ -40,13 +42,6 @@ describeBrowser('the page', () => {
     return body['token'] as string;
   }
 
-  async function signIn(page: Page, token: string, address = ''): Promise<void> {
-    await page.goto(`${plane.url}/${address}`);
-    await page.getByLabel('Admin token').fill(token);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor({ state: 'detached' });
-  }
-
   /** An intent that waits for its review. */
   async function propose(changes: Record<string, unknown> = {}): Promise<{ intentId: string; proposalId: string }> {
     objects += 1;
@@ -74,7 +69,7 @@ describeBrowser('the page', () => {
 
   it('leads a reviewer from the list to the diff, and merges with the approval that was missing', async () => {
     const { intentId, proposalId } = await propose({ reason: 'the shop needs it' });
-    await signIn(tab.page, reviewer, '#/proposals');
+    await signIn(tab.page, plane.url, reviewer, '#/proposals');
     await tab.page.getByRole('link', { name: new RegExp(`shop/podinfo-${objects}`) }).click();
     await tab.page.getByRole('heading', { name: 'What it changes' }).waitFor();
     const patch = await tab.page.locator('details.file', { hasText: 'apps/shop' }).textContent();
@@ -97,17 +92,16 @@ describeBrowser('the page', () => {
 
   it('shows an author why the approval is not taken', async () => {
     const { proposalId } = await propose();
-    await signIn(tab.page, plane.token, `#/proposals/${proposalId}`);
+    await signIn(tab.page, plane.url, plane.token, `#/proposals/${proposalId}`);
     const approve = tab.page.getByRole('button', { name: 'Approve' });
-    await approve.hover();
-    await tab.page.getByText('You asked for this: somebody else has to approve it.').waitFor();
+    await seeTip(approve, 'You asked for this: somebody else has to approve it.');
     expect(await approve.getAttribute('aria-disabled')).toBe('true');
     expect((await plane.call('GET', `/proposals/${proposalId}`)).body).toMatchObject({ state: 'open' });
   });
 
   it('takes a comment and a rejection, with what was said', async () => {
     const { intentId, proposalId } = await propose();
-    await signIn(tab.page, reviewer, `#/proposals/${proposalId}`);
+    await signIn(tab.page, plane.url, reviewer, `#/proposals/${proposalId}`);
     await tab.page.getByLabel('Comment').fill('why now? <b>really</b>');
     await tab.page.getByRole('button', { name: 'Comment' }).click();
     await tab.page.locator('.said', { hasText: 'why now? <b>really</b>' }).waitFor();
@@ -122,7 +116,7 @@ describeBrowser('the page', () => {
 
   it('does not approve unseen what was rendered again meanwhile', async () => {
     const { proposalId } = await propose();
-    await signIn(tab.page, reviewer, `#/proposals/${proposalId}`);
+    await signIn(tab.page, plane.url, reviewer, `#/proposals/${proposalId}`);
     await tab.page.getByRole('button', { name: 'Approve' }).waitFor();
     // Whoever looks at an older revision than the present one has this answer.
     await tab.page.route('**/approve', async (route) => {
@@ -135,7 +129,7 @@ describeBrowser('the page', () => {
 
   it('shows the history of a cluster, and is usable on a phone by the keyboard alone', async () => {
     await using narrow = await openTab(browser, 360);
-    await signIn(narrow.page, reviewer, '#/history/fleet');
+    await signIn(narrow.page, plane.url, reviewer, '#/history/fleet');
     await narrow.page.getByLabel('Only of cluster (slug)').fill('prod-eu');
     await narrow.page.keyboard.press('Enter');
     await narrow.page.getByRole('heading', { name: 'History of prod-eu in fleet' }).waitFor();

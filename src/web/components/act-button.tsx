@@ -17,21 +17,18 @@ interface ActButtonProps {
 export function ActButton({ scope, onClick, look, why, children }: ActButtonProps): JSX.Element {
   const id = useId();
   const reason = useWhyNot(scope) ?? why;
-  if (reason === undefined) {
-    return (
-      <button type="button" class={look ?? ''} onClick={onClick}>
-        {children}
-      </button>
-    );
-  }
+  const refused = reason === undefined ? { onClick } : ({ 'aria-disabled': 'true', 'aria-describedby': id } as const);
+  // The same button while the reason comes and goes: it keeps the focus, and a press that has begun.
   return (
     <span class="tipped">
-      <button type="button" class={look ?? ''} aria-disabled="true" aria-describedby={id}>
+      <button type="button" class={look ?? ''} {...refused}>
         {children}
       </button>
-      <span id={id} class="tip" role="tooltip">
-        {reason}
-      </span>
+      {reason === undefined ? null : (
+        <span id={id} class="tip" role="tooltip">
+          {reason}
+        </span>
+      )}
     </span>
   );
 }

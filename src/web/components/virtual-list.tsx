@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows drawn above and below what is seen. */
 const MARGIN_ROWS = 8;
@@ -51,7 +51,8 @@ export function VirtualList<T>(props: VirtualListProps<T>): JSX.Element {
     setRange((before) => (before.first === from && before.last === to ? before : { first: from, last: to }));
   }, [rows.length]);
 
-  useEffect(() => {
+  // Before the rows are painted, which would all stand at its top.
+  useLayoutEffect(() => {
     measure();
     addEventListener('scroll', measure, { passive: true });
     addEventListener('resize', measure);
@@ -63,7 +64,8 @@ export function VirtualList<T>(props: VirtualListProps<T>): JSX.Element {
 
   useEffect(() => onSeen(first, last), [first, last, onSeen]);
 
-  useEffect(() => {
+  // The row that had the focus may be gone with this drawing: no key falls in between.
+  useLayoutEffect(() => {
     if (wanted.current === undefined) return;
     const link = rowLink(body.current, wanted.current);
     if (link === null) return;
