@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Me, Whoever } from './api/me.ts';
+import { OfflineError } from './api/api-error.ts';
+import { connection } from './api/connection.ts';
 import { isOf, useResource } from './api/use-resource.ts';
 import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
@@ -116,13 +118,17 @@ const REST_MS = 1500;
 
 function Routed(): JSX.Element {
   const { path, parameters } = useAddress();
+  const { online } = useStore(connection);
   const match = matchRoute(path);
   const route = match?.route;
+  const View = route === undefined ? undefined : loaded.get(route);
   const [failed, setFailed] = useState<{ readonly route: Route; readonly error: Error }>();
   const [, setTurn] = useState(0);
 
+  // By what was drawn: a view that came in between is drawn now. Again once the control plane answers again.
+  const isMissing = View === undefined;
   useEffect(() => {
-    if (route === undefined || loaded.has(route)) return undefined;
+    if (route === undefined || !isMissing) return undefined;
     let isLeft = false;
     route.load().then(
       (view) => {
@@ -130,11 +136,14 @@ function Routed(): JSX.Element {
         if (!isLeft) setTurn((turn) => turn + 1);
       },
       (error: unknown) => {
-        if (!isLeft) setFailed({ route, error: error instanceof Error ? error : new Error(String(error)) });
+        if (isLeft) return;
+        // Whether nothing answers, or only this file is not there.
+        connection.tryNow();
+        setFailed({ route, error: error instanceof Error ? error : new Error(String(error)) });
       },
     );
     return () => (isLeft = true);
-  }, [route, failed]);
+  }, [route, isMissing, online]);
 
   useEffect(() => {
     const timer = setTimeout(loadTheRest, REST_MS);
@@ -150,10 +159,10 @@ function Routed(): JSX.Element {
       </Page>
     );
   }
-  const View = loaded.get(route);
   if (View !== undefined)
     return <View key={`${route.pattern.source} ${match.parts[0] ?? ''}`} parts={match.parts} parameters={parameters} />;
   if (failed?.route !== route) return <Skeleton />;
+  if (!online) return <Failure error={new OfflineError('this part of the page is not loaded yet')} />;
   // Its file is gone where the control plane was upgraded since this tab was opened.
   return (
     <Failure

@@ -58,7 +58,10 @@ export function useDraft<T>(drafts: Drafts, field: string, initial: T | (() => T
   return [value, change];
 }
 
-/** Asks before the page is left while something was typed that is kept nowhere, as what is secret. From the first letter on: not after the next paint. */
+/**
+ * Asks before the page is left while something was typed that is kept nowhere, as what is secret. From the first letter on:
+ * not after the next paint.
+ */
 export function useAskBeforeLoss(isLost: boolean): void {
   useLayoutEffect(() => {
     if (!isLost) return undefined;

@@ -73,6 +73,9 @@ describeBrowser('the first load of the page', () => {
     await tab.page.addInitScript(`sessionStorage.setItem('service-admin-token', '${plane.token}')`);
     await tab.page.goto(plane.url);
     await tab.page.getByText('There is no cluster yet.').waitFor();
-    return await tab.page.evaluate<number>(`Math.round(performance.getEntriesByName('content-shown')[0].startTime)`);
+    // It is marked once it is painted, which may be after it can be found.
+    const mark = "performance.getEntriesByName('content-shown')[0]";
+    await tab.page.waitForFunction(mark);
+    return await tab.page.evaluate<number>(`Math.round(${mark}.startTime)`);
   }
 });

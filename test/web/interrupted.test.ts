@@ -58,6 +58,28 @@ describeBrowser('what comes between in the page', () => {
     await expect.poll(async () => await mark.textContent(), { timeout: 8000 }).toBe('Live');
   });
 
+  it('says that nothing answers where a view is not loaded yet, and shows it once something does', async () => {
+    const { page } = tab;
+    const file = '**/assets/audit-*.js';
+    let tries = 0;
+    await page.route(file, async (route) => {
+      tries += 1;
+      await route.abort();
+    });
+    await signIn(page, plane.url, plane.token);
+    await page.locator('.live', { hasText: 'Live' }).waitFor();
+    await page.context().setOffline(true);
+    await page.evaluate("location.hash = '#/audit'");
+    const nothingAnswers = page.locator('.offline-banner', { hasText: 'does not answer' });
+    await nothingAnswers.waitFor();
+    // Not again and again while nothing answers.
+    expect(tries).toBeLessThan(5);
+    await page.unroute(file);
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
+    await expect.poll(async () => await nothingAnswers.count()).toBe(0);
+  });
+
   it('keeps what was typed over a reload, the way back and the end of the session, and nothing once it is asked for', async () => {
     const { page } = tab;
     await signIn(page, plane.url, plane.token, INSTALL_AT);
